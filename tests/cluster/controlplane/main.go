@@ -20,6 +20,7 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	kubectl "k8s.io/kubectl/pkg/cmd"
+	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
 // programs maps a program's name to what runs it with os.Args set; the int is
@@ -28,13 +29,21 @@ var programs = map[string]func() int{
 	"etcd":                    runEtcd,
 	"kube-apiserver":          cobraProgram(apiserver.NewAPIServerCommand),
 	"kube-controller-manager": cobraProgram(controllermanager.NewControllerManagerCommand),
-	"kubectl":                 cobraProgram(kubectl.NewDefaultKubectlCommand),
+	"kubectl":                 runKubectl,
 	"podsim":                  ownProgram(runPodsim),
 	"compact":                 ownProgram(runCompact),
 }
 
 func runEtcd() int {
 	etcdmain.Main(os.Args)
+	return 0
+}
+
+// runKubectl leaves the wording of errors to kubectl, as its own main does.
+func runKubectl() int {
+	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
+		kubectlutil.CheckErr(err)
+	}
 	return 0
 }
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every cap on bytes, counts and depths that come from outside, with its unit and reason. Passing one is ERR_LIMIT.
+ * Each row has a test at the limit and above it.
+ */
+#ifndef TRUCE_BASE_LIMITS_H
+#define TRUCE_BASE_LIMITS_H
+
+#include <stdint.h>
+
+#define KIB 1024
+#define MIB (1024 * 1024)
+
+/* JSON and YAML. CRDs of the field nest 35 deep; libyaml's scanner is quadratic in depth, so the cap must bite early. */
+#define JSON_MAX_DEPTH 256
+#define YAML_MAX_DEPTH 128
+#define YAML_MAX_NODES 1000000                 /* nodes of one document, aliases expanded */
+#define YAML_MAX_SCALAR_BYTES (3 * MIB)        /* the API server refuses bodies over 3 MiB */
+#define YAML_MAX_DOCUMENT_BYTES (16 * MIB)     /* one file with all its documents */
+
+/* Kubernetes API. etcd holds 1.5 MiB; with managedFields and JSON blow-up a single object stays below this. */
+#define KUBE_MAX_OBJECT_BYTES (8 * MIB)
+#define KUBE_MAX_REPLY_BYTES (32 * MIB)        /* a collected reply: discovery, OpenAPI, Status */
+#define KUBE_MAX_ERROR_BYTES (256 * KIB)       /* the body of a refusal */
+#define KUBE_MAX_REQUEST_BYTES (3 * MIB)       /* the server's own limit */
+#define KUBE_MAX_PATH_BYTES (8 * KIB)
+#define KUBE_LIST_PAGE_ITEMS 500
+
+/* Git. */
+#define GIT_MAX_BLOB_BYTES (16 * MIB)
+#define GIT_MAX_TREE_FILES 50000
+#define GIT_MAX_PATH_BYTES 4096
+#define GIT_MAX_PATH_DEPTH 64
+#define GIT_MAX_LINK_HOPS 16
+#define GIT_MAX_REFS_BYTES (16 * MIB)
+
+/* Manifests: all files of one application (Argo CD's cap is 10 M), and its objects. */
+#define MANIFEST_MAX_TOTAL_BYTES (64 * MIB)
+#define MANIFEST_MAX_OBJECTS 20000
+
+/* Files of ours: configuration, kubeconfig, tokens. */
+#define CONFIG_MAX_FILE_BYTES (4 * MIB)
+#define CONFIG_MAX_TOKEN_BYTES (64 * KIB)
+
+/* Child processes: bytes kept of standard output and error when the caller names nothing smaller. */
+#define CHILD_MAX_OUTPUT_BYTES (64 * MIB)
+#define CHILD_MAX_STDERR_BYTES (64 * KIB)
+
+#endif
