@@ -3,7 +3,7 @@
  * JSON text to struct value. json-c parses (inside json.c and nowhere else); the rules are RFC 8259, strictly: one
  * value, UTF-8 checked, no comments, no trailing bytes, no NaN, no single quotes, no raw control characters; depth at
  * most JSON_MAX_DEPTH. Integers that fit 64 bits stay exact, other numbers keep their text. Duplicate keys: the last
- * one wins. Printing is value_print().
+ * one wins. A \u escape that is half of a surrogate pair becomes U+FFFD, as in Go. Printing is value_print().
  */
 #ifndef TRUCE_BASE_JSON_H
 #define TRUCE_BASE_JSON_H
@@ -12,7 +12,7 @@
 
 /*
  * Parses `text` into the arena. PARSE with the byte offset for text that is not JSON, LIMIT for a depth above
- * JSON_MAX_DEPTH. Never quadratic, never deeper on the C stack than JSON_MAX_DEPTH frames.
+ * JSON_MAX_DEPTH or a text above JSON_MAX_BYTES. Messages never quote the text. Never quadratic, never deeper on the C stack than JSON_MAX_DEPTH frames.
  */
 int json_parse(struct str text, struct arena *a, const struct value **ret_value, struct err *err);
 
