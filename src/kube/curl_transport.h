@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * struct kube_transport on libcurl: HTTP/2 over TLS to a real API server (HTTP/1.1 where it must be), driven by the loop.
+ *
+ * Two curl multi handles that share nothing, because a watch never ends and a capped, shared handle would starve
+ * requests:
+ *  - watches: never queued by us; one connection holds 100 streams, so the connection cap is
+ *    ceil(open watches ÷ 100) + 1, raised before each add (without a cap curl opens one connection per extra stream). Over
+ *    HTTP/1.1 a watch is a connection, so the cap is the number of open watches. The first watch goes alone until the
+ *    protocol is known.
+ *  - requests: CURL_REQUEST_CONNECTIONS at most, and our own queue by priority in front. In flight are at most
+ *    CURL_IN_FLIGHT (HTTP/2) or CURL_REQUEST_CONNECTIONS − 1 (HTTP/1.1); leases may pass that by a little.
+ *
+ * What is retried here: a GET once when a reused connection broke before any byte of an answer; anything once after a
+ * 401 when the token file holds another token by then. Writes are never sent twice otherwise: their outcome is unknown.
+ *
+ * A connection that gives no sign of life while a call runs into its deadline (or its silence limit) is not used for new
+ * calls. Half-open TCP connections are found by keepalive and TCP_USER_TIMEOUT within about a minute.
+ *
+ * `data` and `done` may start and cancel calls, and may free the transport. Redirects are not followed: a 3xx is an
+ * answer like others. $HTTPS_PROXY and $NO_PROXY are honoured as curl does, save for loopback servers.
+ *
+ * Thread rule: loop thread; real loop only.
+ */
+#ifndef TRUCE_KUBE_CURL_TRANSPORT_H
+#define TRUCE_KUBE_CURL_TRANSPORT_H
+
+#include "base/loop.h"
+#include "kube/kubeconfig.h"
+#include "kube/transport.h"
+
+#define CURL_REQUEST_CONNECTIONS 4
+#define CURL_STREAMS_PER_CONNECTION 100 /* what kube-apiserver advertises */
+#define CURL_IN_FLIGHT 64
+#define CURL_IN_FLIGHT_MAX 1000
+#define CURL_CONNECT_MS 15000 /* TCP and TLS; for calls without a deadline of their own too */
+#define CURL_MAX_WARNING_BYTES (16 * 1024) /* of one reply; further Warning headers are dropped */
+
+/*
+ * `config` is borrowed and outlives the transport; user_agent is copied. Connects to nothing yet. NULL and *err for
+ * certificates that cannot be used (see kube_auth_check_certificates) and INTERNAL when libcurl cannot start.
+ */
+struct kube_transport *kube_curl_transport_new(struct loop *l, const struct kube_config *config,
+                                               const char *user_agent, struct err *err);
+
+/* How many requests may be in flight at once over HTTP/2: 1 … CURL_IN_FLIGHT_MAX. */
+void kube_curl_transport_set_in_flight(struct kube_transport *t, unsigned limit);
+
+#define KUBE_STATUS_CLASSES 6 /* [0]: no answer; [1] … [5]: 1xx … 5xx */
+#define KUBE_METHODS (KUBE_DELETE + 1)
+
+/* Counters since the start, gauges as they are now. */
+struct kube_transport_stats {
+        uint64_t calls[KUBE_METHODS][KUBE_STATUS_CLASSES]; /* ended; watches included, cancelled ones not */
+        uint64_t sent;                /* exchanges begun, retries included */
+        uint64_t retries;             /* repeats, for whatever reason */
+        uint64_t connections_opened;
+        uint64_t bytes_received;      /* of bodies, uncompressed */
+        uint64_t bytes_sent;          /* of bodies */
+        int64_t longest_queue_wait_ms;
+        unsigned open_watches;
+        unsigned waiting_watches;     /* started, but not sent yet; above 0 for 10 s is worth an alarm */
+        unsigned in_flight;
+        unsigned queued;
+        bool multiplexed;             /* the last connection speaks HTTP/2 */
+};
+void kube_curl_transport_stats(const struct kube_transport *t, struct kube_transport_stats *ret_stats);
+
+#endif
