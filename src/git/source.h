@@ -13,6 +13,8 @@
 #define TRUCE_GIT_SOURCE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
