@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent's configuration: Argo CD's own documents (Application, AppProject, repository Secrets) and one of ours
+ * (kind Agent, apiVersion truce.dev/v1alpha1), from files and folders; or the same made from flags. Read at start.
+ *
+ * Each key of a document is one of four (design §2), by the tables in config_app.c and config_repository.c:
+ *  - used;
+ *  - irrelevant here: all together make one notice;
+ *  - known, changes what a sync does, not implemented yet: that Application is refused with file:line, the rest runs;
+ *  - unknown: an error with file:line and the nearest known key. Any error means that nothing of it is used.
+ * Never silently ignored. Content of Secrets never gets into a message.
+ *
+ * Semantics are Argo CD's where it has them: targetRevision HEAD, path ".", retry 5 times after 5 s, 10 s … 3 min; without
+ * syncPolicy.automated an application is only watched and reported (detect-only).
+ *
+ * The poll interval is 30 s by default (Argo CD: 120–180 s): a poll is one listing of refs per repository, shared by all
+ * its applications, and fetches nothing when nothing moved.
+ *
+ * Thread rule: built on one thread, then immutable and readable from any. All text lives in the config.
+ */
+#ifndef TRUCE_AGENT_CONFIG_H
+#define TRUCE_AGENT_CONFIG_H
+
+#include "base/option.h"
+#include "manifest/protect.h"
+
+#define CONFIG_MAX_FILES 10000
+#define CONFIG_MAX_APPS 5000
+
+/* Where something was configured; file is empty for flags. */
+struct config_place {
+        struct str file;
+        uint32_t line;
+};
+
+struct config_retry {
+        int64_t limit;      /* retries after the first attempt; -1: endless */
+        int64_t first_ms;
+        int64_t factor;
+        int64_t max_ms;
+};
+
+/* An AppProject: limits of what its applications may hold. Zero: everything is allowed. */
+struct config_project {
+        struct str name;
+        struct config_place place;
+        struct manifest_rules source_repos; /* only `name` is set: globs of repository URLs; NULL rules: any */
+        struct manifest_rules cluster_allow, cluster_deny;
+        struct manifest_rules namespaced_allow, namespaced_deny;
+        struct manifest_rules destinations; /* only `ns` is set */
+};
+
+/* Credentials for a repository, or for all whose URL begins so. */
+struct config_repository {
+        struct str url;
+        bool is_template;          /* repo-creds */
+        struct str username, password;
+        struct config_place place;
+};
+
+struct config_app {
+        struct str name;
+        struct str ns;             /* metadata.namespace of the Application; may be empty */
+        struct str instance;       /* what stands in tracking ids: name, or ns_name outside the agent's namespace */
+        struct config_place place;
+
+        struct str repo_url;
+        struct str path;           /* folder, "." is the root */
+        struct str revision;       /* branch, tag, commit or "HEAD" */
+        bool recurse;
+        struct str include, exclude;
+        bool any_extension;
+
+        struct str destination_namespace; /* default for objects without one; may be empty */
+        bool create_namespace;
+
+        bool automated;            /* false: detect-only, a sync is started by hand */
+        bool prune;
+        bool self_heal;
+        bool allow_empty;
+        bool prune_disabled;       /* syncOptions Prune=false: nothing of this application is ever pruned */
+        bool suspended;            /* annotation argocd.argoproj.io/skip-reconcile: "true" */
+        struct config_retry retry;
+
+        const struct config_project *project;       /* NULL: no limits */
+        const struct config_repository *repository; /* NULL: no credentials */
+};
+
+/* Settings of the whole agent: kind Agent, and the flags of the same names. */
+struct config_agent {
+        struct str installation_id;    /* a legal label value; "" until agent/ found or made one */
+        struct str ns;                 /* where truce keeps its inventory and lease */
+        struct str kubeconfig;         /* empty: $KUBECONFIG, in-cluster, ~/.kube/config */
+        struct str context;
+        struct str data_dir;           /* where Git stores lie */
+        int64_t poll_ms;
+        int64_t git_timeout_ms;        /* one Git operation */
+        int64_t workers;               /* pool threads for rendering and diffs */
+        int64_t git_workers;
+        int64_t apply_parallel;        /* writes in flight */
+        struct str listen;             /* host:port of /healthz /readyz /metrics; empty: none */
+        int64_t prune_max_count;       /* budget of one prune, sync/prune.h */
+        int64_t prune_max_percent;
+        bool prune_budget;             /* false: no budget */
+        bool allow_file_repositories;  /* file:// in Application documents */
+        bool allow_own;                /* Git may name truce's own objects */
+        bool adopt_argocd;             /* take over objects that carry the tracking id of an Argo CD application of the
+                                        * same name (migration) */
+        bool strict_yaml;
+        int log_level;                 /* enum log_level */
+        int log_format;                /* enum log_format */
+};
+
+/* The rows for struct config_agent: flags of `truce run` and keys of the Agent document's spec. */
+extern const struct option_def config_agent_options[];
+extern const size_t config_agent_option_count;
+
+/* One application from flags. */
+struct config_app_flags {
+        struct str name, repo, path, revision, ns;
+        struct str include, exclude;
+        bool recurse;
+        bool create_namespace;
+        bool no_sync;                  /* --detect-only */
+        bool no_self_heal;
+        bool prune;
+        bool allow_empty;
+        struct str username, password_file;
+};
+
+extern const struct option_def config_app_options[];
+extern const size_t config_app_option_count;
+
+enum config_severity { CONFIG_NOTICE, CONFIG_REFUSED, CONFIG_ERROR };
+
+/* What there is to tell about the documents, in the order of the files. REFUSED names an application in `app`. */
+struct config_problem {
+        enum config_severity severity;
+        struct config_place place;
+        struct str app;
+        struct str message;
+};
+
+struct config {
+        struct config_agent agent;
+        struct config_app *apps;             /* usable ones, by namespace and name */
+        size_t app_count;
+        struct config_repository *repositories;
+        size_t repository_count;
+        struct config_project *projects;
+        size_t project_count;
+        struct config_problem *problems;
+        size_t problem_count;
+        size_t refused_count;                /* applications with a REFUSED problem, not in `apps` */
+        struct arena *arena;
+};
+
+void config_free(struct config *c);
+DEFINE_CLEANUP(struct config *, config_free)
+
+/* A configuration with defaults and no applications. */
+struct config *config_new(void);
+
+/*
+ * Reads files and folders (*.yaml *.yml *.json directly in them, names that begin with "." left out) into a fresh
+ * configuration, whose `agent` starts from its defaults. On success problems may hold notices and refusals. INVAL when
+ * there is an error in a document: then ret_config is given all the same, with no applications, so that every problem
+ * can be shown (config_problem_print()); the message names the first and how many there are. NOTFOUND, FORBIDDEN, LIMIT
+ * for files: ret_config is then untouched.
+ */
+int config_load(const struct str *paths, size_t count, struct config **ret_config, struct err *err);
+
+/* As config_load() for one text, which is called `file` in messages. For tests and fuzzing. */
+int config_load_text(struct str text, struct str file, struct config **ret_config, struct err *err);
+
+/*
+ * Adds the application that the flags describe. INVAL for a missing --repo, a bad path, or a name that is taken.
+ * file:// and plain paths are allowed here: the command line is the operator's own. --password-file is read.
+ */
+int config_add_flags(struct config *c, const struct config_app_flags *flags, struct err *err);
+
+/*
+ * Sets the credentials, projects and instance names of all applications and checks them against `agent` (file
+ * repositories, installation id): call after flags were parsed over c->agent. Applications that fail are refused, not
+ * used.
+ */
+void config_settle(struct config *c);
+
+/* Argo CD's choice: the repository's own Secret, else the template with the longest prefix. NULL: none. */
+const struct config_repository *config_find_repository(const struct config *c, struct str url);
+
+/* The application by name, or "namespace/name"; NULL when there is none. */
+const struct config_app *config_find_app(const struct config *c, struct str name);
+
+/* "file:line: message". */
+void config_problem_print(const struct config_problem *p, struct buf *out);
+
+/* What the application's project and the agent's own protection forbid, as manifest/ takes it. Borrows from c. */
+struct manifest_protection config_protection(const struct config *c, const struct config_app *app);
+
+#endif
