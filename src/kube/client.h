@@ -11,6 +11,8 @@
  *
  * Answers about Secrets: `err` and `status` are redacted before done() sees them (kube_status_redact()); `body` is not.
  *
+ * Priority follows from the request: leases before writes before reads.
+ *
  * Thread rule: loop thread only. Life cycle: the transport and the loop outlive the client; watches of a client are
  * freed before it; kube_client_free() cancels calls and lists that are still under way.
  */
@@ -51,11 +53,12 @@ struct kube_write {
         bool force;               /* apply only */
         bool dry_run;
         enum kube_validation validation;
-        enum kube_priority priority; /* the zero value is KUBE_PRIORITY_LEASE: say KUBE_PRIORITY_WRITE */
-        int64_t deadline_ms;         /* retries included; 0: KUBE_DEFAULT_DEADLINE_MS */
+        int64_t deadline_ms; /* retries included; 0: KUBE_DEFAULT_DEADLINE_MS */
 };
 
-struct kube_op *kube_client_get(struct kube_client *c, const struct kube_location *at, kube_done_fn done, void *ctx);
+/* GET; also of a path that names a collection or a subresource. `deadline_ms` 0: KUBE_DEFAULT_DEADLINE_MS. */
+struct kube_op *kube_client_get(struct kube_client *c, const struct kube_location *at, int64_t deadline_ms,
+                                kube_done_fn done, void *ctx);
 
 /* POST to the collection (at->name empty, save for subresources such as a Pod's binding). `body`: JSON, copied. */
 struct kube_op *kube_client_create(struct kube_client *c, const struct kube_location *at, struct str body,
@@ -87,7 +90,7 @@ struct kube_delete {
         struct str uid;              /* precondition; empty: none */
         struct str resource_version; /* precondition; empty: none */
         enum kube_propagation propagation;
-        int64_t grace_s; /* -1: the object's own; 0: at once (mind that the zero value says so) */
+        bool now;                    /* gracePeriodSeconds 0 instead of the object's own */
         bool dry_run;
         int64_t deadline_ms;
 };

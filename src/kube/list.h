@@ -22,9 +22,8 @@ struct kube_list_spec {
         struct str field_selector;
         /* Empty: consistent (a quorum read). Otherwise a resourceVersion that the answer must not be older than. */
         struct str not_older_than;
-        uint32_t page_items;         /* 0: KUBE_LIST_PAGE_ITEMS */
-        enum kube_priority priority; /* the zero value is KUBE_PRIORITY_LEASE: say KUBE_PRIORITY_READ */
-        int64_t page_deadline_ms;    /* 0: KUBE_DEFAULT_DEADLINE_MS, for each page */
+        uint32_t page_items;      /* 0: KUBE_LIST_PAGE_ITEMS */
+        int64_t page_deadline_ms; /* 0: KUBE_DEFAULT_DEADLINE_MS, for each page, its retries included */
 };
 
 struct kube_list_handler {
