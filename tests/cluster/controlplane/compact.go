@@ -49,4 +49,3 @@ func runCompact(args []string) error {
 	fmt.Println(revision)
 	return nil
 }
-

@@ -57,6 +57,7 @@ type podsim struct {
 	nodeName string
 	delay    time.Duration
 	ips      ipPool
+	bound    sync.Map // pod UID → time.Time, see boundAt
 }
 
 func runPodsim(args []string) error {
@@ -141,6 +142,7 @@ func (s *podsim) forget(object any) {
 	}
 	if pod, ok := object.(*corev1.Pod); ok {
 		s.ips.release(pod)
+		s.bound.Delete(pod.UID)
 	}
 }
 
@@ -187,11 +189,14 @@ func (s *podsim) sync(ctx context.Context, name cache.ObjectName) (time.Duration
 		return 0, s.end(ctx, pod)
 	}
 
+	now := time.Now()
+	bound, _ := s.bound.LoadOrStore(pod.UID, boundAt(pod, now))
 	status, again := wantedStatus(pod, podStatusInput{
-		now:    time.Now(),
-		delay:  s.delay,
-		podIP:  s.ips.claim(pod).String(),
-		hostIP: podsimHostIP,
+		now:     now,
+		boundAt: bound.(time.Time),
+		delay:   s.delay,
+		podIP:   s.ips.claim(pod).String(),
+		hostIP:  podsimHostIP,
 	})
 	if apiequality.Semantic.DeepEqual(*status, pod.Status) {
 		return again, nil

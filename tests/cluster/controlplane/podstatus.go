@@ -21,10 +21,11 @@ const (
 )
 
 type podStatusInput struct {
-	now    time.Time
-	delay  time.Duration
-	podIP  string
-	hostIP string
+	now     time.Time
+	boundAt time.Time
+	delay   time.Duration
+	podIP   string
+	hostIP  string
 }
 
 func wantsBinding(pod *corev1.Pod) bool {
@@ -45,7 +46,7 @@ func wantedStatus(pod *corev1.Pod, in podStatusInput) (*corev1.PodStatus, time.D
 	status.HostIP, status.HostIPs = in.hostIP, []corev1.HostIP{{IP: in.hostIP}}
 	status.PodIP, status.PodIPs = in.podIP, []corev1.PodIP{{IP: in.podIP}}
 
-	left := delayOf(pod, in.delay) - in.now.Sub(boundAt(pod, in.now))
+	left := delayOf(pod, in.delay) - in.now.Sub(in.boundAt)
 	stage := stageOf(pod, left <= 0)
 	setContainers(pod, status, stage, in.now)
 	setPhase(status, stage)
@@ -83,13 +84,14 @@ func delayOf(pod *corev1.Pod, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// boundAt is when the API server noted the binding. It counts whole seconds;
-// a pod bound within the current one has waited no time at all yet, which
-// makes the delay too long by less than a second, never too short.
+// boundAt is when podsim met a bound pod: now, or the time that the API server
+// noted, which counts whole seconds and so is good only for older bindings
+// (those found after a restart of podsim).
 func boundAt(pod *corev1.Pod, now time.Time) time.Time {
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
-			return c.LastTransitionTime.Time
+		noted := c.LastTransitionTime.Time
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue && now.Sub(noted) > 2*time.Second {
+			return noted
 		}
 	}
 	return now
