@@ -194,14 +194,13 @@ static bool has_posts(struct loop *l) {
         return has;
 }
 
-bool loop_run_posts(struct loop *l) {
+void loop_run_posts(struct loop *l) {
         pthread_mutex_lock(&l->post_lock);
         struct loop_post *posts = l->posts;
         l->posts = NULL;
         l->last_post = &l->posts;
         pthread_mutex_unlock(&l->post_lock);
 
-        bool any = posts != NULL;
         while (posts) {
                 struct loop_post *p = posts;
 
@@ -209,7 +208,6 @@ bool loop_run_posts(struct loop *l) {
                 p->fn(p->ctx);
                 free(p);
         }
-        return any;
 }
 
 /* ---- turns ---- */
@@ -335,7 +333,21 @@ struct loop_work *loop_work_start(struct loop *l, enum loop_pool pool, void (*ru
 }
 
 void loop_work_cancel(struct loop_work *w) {
-        w->loop->ops->work_cancel(w);
+        if (w)
+                w->loop->ops->work_cancel(w);
+}
+
+struct loop_child *loop_child_start(struct loop *l, const struct loop_child_spec *spec,
+                                    void (*done)(void *ctx, const struct loop_child_result *result,
+                                                 const struct err *err),
+                                    void *ctx, struct err *err) {
+        assert(spec->argv && spec->argv[0] && spec->deadline_ms > 0);
+        return l->ops->child_start(l, spec, done, ctx, err);
+}
+
+void loop_child_cancel(struct loop_child *c) {
+        if (c)
+                c->loop->ops->child_cancel(c);
 }
 
 struct loop_signal *loop_signal_new(struct loop *l, int signum, void (*fire)(void *ctx, int signum), void *ctx) {

@@ -8,8 +8,11 @@
  * nothing is, pool work runs inside the loop in an order drawn from the seed, and children are scripted by the test.
  *
  * Rules: every function is called on the loop's thread, save loop_post() and work functions. A callback never runs
- * inside the call that started it. After _free()/_cancel() of a thing no callback of it runs any more. Objects are
- * freed by the caller; libuv's close callbacks are hidden inside. Callbacks may free the thing they are called for.
+ * inside the call that started it: timers and posts that a callback starts wait for the next turn. After _free() or
+ * _cancel() of a thing no callback of it runs any more (jobs are the exception, see there). Timers, descriptors and
+ * signals are freed by the caller; jobs and children are gone when their done() returns. libuv's close callbacks are
+ * hidden inside. Callbacks may free or cancel the thing they are called for. Out of memory or descriptors aborts,
+ * except where a function takes `err`.
  */
 #ifndef TRUCE_BASE_LOOP_H
 #define TRUCE_BASE_LOOP_H
@@ -25,26 +28,44 @@ struct loop;
 struct loop *loop_new(unsigned cpu_threads, unsigned git_threads, struct err *err);
 /* Virtual time from `start_wall_ms`; never fails. */
 struct loop *loop_new_virtual(uint64_t seed, int64_t start_wall_ms);
-/* Everything made on the loop must have been freed. Waits for work functions that still run. */
+/*
+ * Timers, descriptors and signals must have been freed. Queued jobs are dropped and running ones waited for, and every
+ * done() is called in here; children are killed and reaped without a word; calls still posted may be dropped. Not to be
+ * called in a callback. No other thread may still post.
+ */
 void loop_free(struct loop *l);
 DEFINE_CLEANUP(struct loop *, loop_free)
 
-/* Runs until loop_stop(), or until nothing is left that could ever call back. */
+/*
+ * Runs until loop_stop(), or until nothing is left that could ever call back: no running timer, posted call, job or
+ * child, and no descriptor with wanted events. Signals alone do not keep it going. May be called again later.
+ */
 void loop_run(struct loop *l);
+/* Ends the run at the end of this turn. When none is going on, the next one ends at once. */
 void loop_stop(struct loop *l);
-/* Runs at most `ms` of the loop's time, for tests and one-shot commands; true when loop_stop() ended it. */
+/*
+ * As loop_run(), but at most `ms` of the loop's time, for tests and one-shot commands; true when loop_stop() ended it.
+ * In virtual time what is ready at the last moment still runs, and unless stopped the clock stands at the end of the
+ * span afterwards, also when nothing was left to do.
+ */
 bool loop_run_for(struct loop *l, int64_t ms);
 
-/* Monotonic ms that also count suspend (CLOCK_BOOTTIME), read once a turn; virtual: the virtual clock. */
+/*
+ * Monotonic ms that also count suspend (CLOCK_BOOTTIME), read once a turn, never 0; virtual: the virtual clock. Timers
+ * run on this clock: one that was started with d fires when it has advanced by at least d.
+ */
 int64_t loop_now_ms(const struct loop *l);
 /* Unix time in ms, for people and for the API server. */
 int64_t loop_wall_ms(const struct loop *l);
 /* The longest turn since the last call of this function, in µs. */
 int64_t loop_longest_turn_us(struct loop *l);
-/* Uniform in [0, bound); from the seed in virtual time. Jitter comes from here and nowhere else. */
+/* Uniform in [0, bound), 0 when bound is 0; from the seed in virtual time. Jitter comes from here and nowhere else. */
 uint64_t loop_random(struct loop *l, uint64_t bound);
 
-/* Timers: one shot; start again to repeat. Starting a running timer moves it. */
+/*
+ * Timers: one shot; start again to repeat. Starting a running timer moves it. Timers that are due together fire in the
+ * order they were started. A negative delay is 0.
+ */
 struct loop_timer;
 struct loop_timer *loop_timer_new(struct loop *l, void (*fire)(void *ctx), void *ctx);
 void loop_timer_start(struct loop_timer *t, int64_t delay_ms);
@@ -53,49 +74,62 @@ bool loop_timer_is_running(const struct loop_timer *t);
 void loop_timer_free(struct loop_timer *t);
 DEFINE_CLEANUP(struct loop_timer *, loop_timer_free)
 
-/* Calls fn(ctx) once in a later turn. The only function that any thread may call. */
+/* Calls fn(ctx) once in a later turn, in the order of the posts. The only function that any thread may call. */
 void loop_post(struct loop *l, void (*fn)(void *ctx), void *ctx);
 
 /* Descriptors; not available in virtual time (aborts): what uses them has a twin of its own there. */
 enum loop_io_events { LOOP_IO_READ = 1, LOOP_IO_WRITE = 2 };
 struct loop_io;
 struct loop_io *loop_io_new(struct loop *l, int fd, void (*ready)(void *ctx, unsigned events), void *ctx);
-/* Level-triggered; 0 pauses. */
+/*
+ * Level-triggered; 0 pauses (as at birth). On an error of the descriptor ready() gets all wanted events: the next read
+ * or write tells what it is. One loop_io per descriptor; it may be closed once loop_io_free() has returned.
+ */
 void loop_io_want(struct loop_io *io, unsigned events);
 void loop_io_free(struct loop_io *io);
 DEFINE_CLEANUP(struct loop_io *, loop_io_free)
 
 /*
  * Work: run(ctx) on a pool thread, then done(ctx) on the loop thread. run() sees immutable input and its own memory
- * and never touches loop state. Cancelling a queued job drops run(); done() is then called with cancelled = true. A
- * running job is not stopped: it must look at deadlines or flags of its own. done() is called exactly once.
- * Thousands may be queued. The git pool is separate so that a slow remote never starves a diff.
+ * and never touches loop state. Cancelling a queued job drops run(); done() is then called with cancelled = true, in a
+ * later turn. A running or finished job is not touched by it: it must look at deadlines or flags of its own, and gets
+ * done() with cancelled = false. So done() is called exactly once, and frees what belongs to the job. The handle is
+ * gone when done() returns. Thousands may be queued; each pool begins them in the order they were started. The git
+ * pool is separate so that a slow remote never starves a diff.
  */
 enum loop_pool { LOOP_POOL_CPU, LOOP_POOL_GIT };
 struct loop_work;
 struct loop_work *loop_work_start(struct loop *l, enum loop_pool pool, void (*run)(void *ctx),
                                   void (*done)(void *ctx, bool cancelled), void *ctx);
+/* NULL is accepted. */
 void loop_work_cancel(struct loop_work *w);
 
 /*
- * Child processes: own process group, a deadline (SIGTERM, then SIGKILL after CHILD_KILL_AFTER_MS), capped output,
- * only the environment given, standard input from memory (or /dev/null when empty). No shell, ever.
- * `done` gets the exit and the bytes; passing max_stdout_bytes kills the child and gives LIMIT, the deadline TIMEOUT,
- * a program that cannot be started NOTFOUND or FORBIDDEN. A child that exits non-zero is no error: look at `exit_code`.
- * loop_child_cancel() kills the whole group; done is then not called. The group is killed when the child has exited
- * and its pipes are still held open by grandchildren.
+ * Child processes: own session and process group, a deadline (SIGTERM to the group, SIGKILL CHILD_KILL_AFTER_MS later),
+ * capped output, only the environment given, standard input from memory (or /dev/null when empty), no other open
+ * descriptor, no core dump. No shell, ever.
+ *
+ * loop_child_start() returns NULL and *err when the program cannot be started: NOTFOUND, FORBIDDEN, or what else the
+ * system said; done() is then not called. Otherwise it is, once, with the exit and the bytes read so far. `err` is NULL
+ * when the child ended by itself; passing max_stdout_bytes kills the group and gives LIMIT, the deadline gives TIMEOUT.
+ * A child that exits non-zero is no error: look at `exit_code`. When it has exited, what is left of its group is killed
+ * and the pipes are read empty but not waited for, whoever still holds them.
+ * loop_child_cancel() kills the whole group at once; done() is then not called. NULL is accepted.
+ *
+ * PATH is searched only in absolute folders. An argv[0] with a slash is taken as it is, relative to `dir`.
+ * In virtual time a child must be scripted (NOTFOUND otherwise); its caps and deadline count, its limits do not.
  */
 #define CHILD_KILL_AFTER_MS 2000
 struct loop_child_spec {
         const char *const *argv;       /* argv[0] is a path or found in PATH of `env` */
         const char *const *env;        /* "KEY=value", NULL-ended; NULL: empty environment */
         const char *dir;               /* working directory; NULL: "/" */
-        struct str input;              /* copied */
+        struct str input;              /* copied; a child that does not read all of it is no error */
         int64_t deadline_ms;           /* from now; must be > 0 */
         size_t max_stdout_bytes;       /* 0: CHILD_MAX_OUTPUT_BYTES */
         size_t max_stderr_bytes;       /* kept, the rest is dropped; 0: CHILD_MAX_STDERR_BYTES */
         uint64_t rlimit_as_bytes;      /* 0: not limited */
-        uint64_t rlimit_cpu_s;         /* 0: not limited */
+        uint64_t rlimit_cpu_s;         /* 0: not limited; SIGXCPU at the limit, SIGKILL one second later */
 };
 struct loop_child_result {
         int exit_code;       /* 128 + signal when killed by one */
@@ -108,7 +142,10 @@ struct loop_child *loop_child_start(struct loop *l, const struct loop_child_spec
                                     void *ctx, struct err *err);
 void loop_child_cancel(struct loop_child *c);
 
-/* Virtual time only: what the next children named argv[0] do. Scripted answers are consumed in order. */
+/*
+ * Virtual time only: what the next child with exactly this argv[0] does. Each script serves one child; those for one
+ * argv[0] are used in the order given. Everything is copied.
+ */
 struct loop_child_script {
         const char *argv0;
         int64_t takes_ms;
@@ -117,7 +154,7 @@ struct loop_child_script {
 };
 void loop_virtual_script_child(struct loop *l, const struct loop_child_script *script);
 
-/* Signals (real loop only): SIGTERM, SIGINT, SIGHUP. SIGPIPE is ignored by loop_new(). */
+/* Signals (real loop only; aborts in virtual time): SIGTERM, SIGINT, SIGHUP. SIGPIPE is ignored by loop_new(). */
 struct loop_signal;
 struct loop_signal *loop_signal_new(struct loop *l, int signum, void (*fire)(void *ctx, int signum), void *ctx);
 void loop_signal_free(struct loop_signal *s);

@@ -65,6 +65,10 @@ struct loop {
         struct loop_post *posts, **last_post;
 
         unsigned busy; /* what else may call back */
+
+        struct real_child *children;   /* child.c: those not reaped yet */
+        struct loop_signal *child_sig; /* NULL before the first child */
+
         bool running, stopped;
         bool in_turn;
         int64_t turn_began_us, longest_turn_us;
@@ -82,6 +86,11 @@ struct loop_work {
         void (*done)(void *ctx, bool cancelled);
         void *ctx;
 };
+struct loop_child {
+        struct loop *loop;
+        void (*done)(void *ctx, const struct loop_child_result *result, const struct err *err);
+        void *ctx;
+};
 struct loop_signal {
         struct loop *loop;
         void (*fire)(void *ctx, int signum);
@@ -93,7 +102,7 @@ void loop_init(struct loop *l, const struct loop_ops *ops, uint64_t seed, int64_
 void loop_done(struct loop *l);
 /* Something called back: the clock is read and the turn's length counts from here. Does nothing within a turn. */
 void loop_turn_begin(struct loop *l, int64_t now_ms);
-/* Runs the calls that are posted by now; returns whether there were any. */
-bool loop_run_posts(struct loop *l);
+/* Runs the calls that are posted by now. */
+void loop_run_posts(struct loop *l);
 
 #endif

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <uv.h>
 
+#include "base/child_impl.h"
 #include "base/pool_impl.h"
 
 struct loop_uv {
@@ -212,10 +213,11 @@ static void real_free(struct loop *base) {
         for (size_t i = 0; i < ARRAY_LEN(l->pools); i++)
                 pool_close(&l->pools[i]);
         /* Every job's done() is called, whatever happens: its memory is freed there. */
-        while (loop_run_posts(base))
-                ;
+        while (l->pools[LOOP_POOL_CPU].untold + l->pools[LOOP_POOL_GIT].untold > 0)
+                loop_run_posts(base);
         for (size_t i = 0; i < ARRAY_LEN(l->pools); i++)
                 pool_done(&l->pools[i]);
+        child_done_all(base);
         close_uv(l);
         loop_done(base);
         free(l);
@@ -231,6 +233,8 @@ static const struct loop_ops real_ops = {
         .io_free = real_io_free,
         .work_start = real_work_start,
         .work_cancel = pool_cancel,
+        .child_start = child_start,
+        .child_cancel = child_cancel,
         .signal_new = real_sig_new,
         .signal_free = real_sig_free,
 };

@@ -12,15 +12,14 @@ struct pool_job {
         enum job_state state; /* guarded by the pool's lock */
 };
 
-/* On the loop thread, by loop_post(). The job is freed first: done() may free the loop's owner. */
+/* On the loop thread, by loop_post(). */
 static void finish(void *ctx) {
         struct pool_job *job = ctx;
-        struct loop_work work = job->work;
-        bool dropped = job->state == JOB_DROPPED;
 
+        job->work.loop->busy--;
+        job->pool->untold--;
+        job->work.done(job->work.ctx, job->state == JOB_DROPPED);
         free(job);
-        work.loop->busy--;
-        work.done(work.ctx, dropped);
 }
 
 static void append(struct pool *p, struct pool_job *job) {
@@ -131,6 +130,7 @@ struct loop_work *pool_start(struct pool *p, void (*run)(void *ctx), void (*done
         job->work = (struct loop_work){ .loop = p->loop, .run = run, .done = done, .ctx = ctx };
         job->pool = p;
         p->loop->busy++;
+        p->untold++;
         pthread_mutex_lock(&p->lock);
         append(p, job);
         if (p->closing)

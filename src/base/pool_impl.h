@@ -21,6 +21,7 @@ struct pool {
         pthread_cond_t more;
         struct pool_job *first, *last; /* waiting jobs */
         bool closing;
+        unsigned untold; /* jobs whose done() was not called yet; the loop thread's */
         pthread_t threads[POOL_MAX_THREADS];
         unsigned thread_count;
 };
