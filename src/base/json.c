@@ -278,17 +278,19 @@ static struct str respelled_number(const char *kept) {
         return str_sub(text, 0, text.n - 1);
 }
 
+/* A copy of the key as the text had it. */
 static struct str respelled_key(struct arena *a, struct str key) {
         if (str_find(key, KEY_MARK, 0) < 0)
-                return key;
+                return arena_str(a, key);
 
-        char *out = arena_alloc(a, key.n);
+        char *out = arena_alloc(a, key.n + 1);
         size_t n = 0;
         for (size_t i = 0; i < key.n; i++) {
                 out[n++] = key.p[i];
                 if (key.p[i] == KEY_MARK)
                         out[n - 1] = key.p[++i] == '0' ? '\0' : KEY_MARK;
         }
+        out[n] = '\0';
         return (struct str){ out, n };
 }
 
@@ -302,25 +304,33 @@ static const struct value *convert_integer(struct json_object *o, struct arena *
 }
 
 static const struct value *convert_list(struct json_object *o, struct arena *a) {
-        struct value_list_builder b = { 0 };
+        struct value *list = arena_zalloc(a, sizeof *list);
         size_t n = json_object_array_length(o);
+        const struct value **items = arena_alloc(a, n * sizeof *items);
 
         for (size_t i = 0; i < n; i++)
-                value_list_add(&b, convert(json_object_array_get_idx(o, i), a));
-        return value_list_end(&b, a, 0);
+                items[i] = convert(json_object_array_get_idx(o, i), a);
+        list->kind = VALUE_LIST;
+        list->list.items = items;
+        list->list.count = n;
+        return list;
 }
 
 static const struct value *convert_map(struct json_object *o, struct arena *a) {
-        struct value_map_builder b = { 0 };
+        struct value_member *members = arena_alloc(a, (size_t)json_object_object_length(o) * sizeof *members);
         struct json_object_iterator end = json_object_iter_end(o);
+        size_t n = 0;
 
         for (struct json_object_iterator i = json_object_iter_begin(o); !json_object_iter_equal(&i, &end);
              json_object_iter_next(&i)) {
-                struct str key = respelled_key(a, str_from(json_object_iter_peek_name(&i)));
+                struct str name = str_from(json_object_iter_peek_name(&i));
 
-                value_map_add(&b, key, convert(json_object_iter_peek_value(&i), a), 0);
+                members[n++] = (struct value_member){
+                        .key = respelled_key(a, name),
+                        .value = convert(json_object_iter_peek_value(&i), a),
+                };
         }
-        return value_map_end(&b, a, 0);
+        return value_map_of(a, members, n, 0);
 }
 
 static const struct value *convert(struct json_object *o, struct arena *a) {

@@ -95,12 +95,27 @@ void value_map_add(struct value_map_builder *b, struct str key, const struct val
         b->members[b->count++] = (struct value_member){ key, value, key_line };
 }
 
-/* Stable merge sort: members with one key keep their order, so that the last one can win. */
+#define INSERTION_SORT_MAX 12
+
+static void insertion_sort(struct value_member *m, size_t n) {
+        for (size_t i = 1; i < n; i++) {
+                struct value_member moving = m[i];
+                size_t at = i;
+
+                for (; at > 0 && str_cmp(m[at - 1].key, moving.key) > 0; at--)
+                        m[at] = m[at - 1];
+                m[at] = moving;
+        }
+}
+
+/* Stable merge sort: members with one key keep their order, so that the last one can win. Scratch holds n / 2. */
 static void sort_members(struct value_member *m, size_t n, struct value_member *scratch) {
         size_t half = n / 2;
 
-        if (n < 2)
+        if (n <= INSERTION_SORT_MAX) {
+                insertion_sort(m, n);
                 return;
+        }
         sort_members(m, half, scratch);
         sort_members(m + half, n - half, scratch);
         if (str_cmp(m[half - 1].key, m[half].key) <= 0)
@@ -115,6 +130,14 @@ static void sort_members(struct value_member *m, size_t n, struct value_member *
         }
 }
 
+static bool is_sorted(const struct value_member *m, size_t n) {
+        for (size_t i = 1; i < n; i++) {
+                if (str_cmp(m[i - 1].key, m[i].key) >= 0)
+                        return false;
+        }
+        return true;
+}
+
 static size_t drop_repeated(struct value_member *m, size_t n) {
         size_t out = 0;
 
@@ -126,23 +149,30 @@ static size_t drop_repeated(struct value_member *m, size_t n) {
         return out;
 }
 
-const struct value *value_map_end(struct value_map_builder *b, struct arena *a, uint32_t line) {
+const struct value *value_map_of(struct arena *a, struct value_member *members, size_t count, uint32_t line) {
         struct value *v = new_value(a, VALUE_MAP, line);
 
-        if (b->count) {
-                _cleanup_(mem_freep) struct value_member *scratch = mem_alloc(b->count * sizeof *scratch);
+        /* What a server sends is sorted already. */
+        if (!is_sorted(members, count)) {
+                _cleanup_(mem_freep) struct value_member *scratch = mem_alloc(count / 2 * sizeof *scratch);
 
-                sort_members(b->members, b->count, scratch);
-                b->count = drop_repeated(b->members, b->count);
-
-                struct value_member *members = arena_alloc(a, b->count * sizeof *members);
-                for (size_t i = 0; i < b->count; i++) {
-                        members[i] = b->members[i];
-                        members[i].key = arena_str(a, b->members[i].key);
-                }
-                v->map.members = members;
-                v->map.count = b->count;
+                sort_members(members, count, scratch);
+                count = drop_repeated(members, count);
         }
+        v->map.members = members;
+        v->map.count = count;
+        return v;
+}
+
+const struct value *value_map_end(struct value_map_builder *b, struct arena *a, uint32_t line) {
+        struct value_member *members = arena_alloc(a, b->count * sizeof *members);
+
+        for (size_t i = 0; i < b->count; i++) {
+                members[i] = b->members[i];
+                members[i].key = arena_str(a, b->members[i].key);
+        }
+
+        const struct value *v = value_map_of(a, members, b->count, line);
         value_map_drop(b);
         return v;
 }

@@ -87,6 +87,11 @@ void value_list_drop(struct value_list_builder *b);
 void value_map_add(struct value_map_builder *b, struct str key, const struct value *value, uint32_t key_line);
 const struct value *value_map_end(struct value_map_builder *b, struct arena *a, uint32_t line);
 void value_map_drop(struct value_map_builder *b);
+/*
+ * As value_map_end(), without copying: `members`, their keys and values become part of the value, so they must live as
+ * long as the arena does. The array is sorted in place; of equal keys the last one wins.
+ */
+const struct value *value_map_of(struct arena *a, struct value_member *members, size_t count, uint32_t line);
 
 /* Reading. All accept NULL and values of another kind, and then give NULL, false or the default. */
 const struct value *value_get(const struct value *map, struct str key);
