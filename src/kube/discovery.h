@@ -4,7 +4,7 @@
  *
  * struct kube_discovery is an immutable snapshot, shared by reference count. It is read with two requests (aggregated
  * discovery, apidiscovery.k8s.io v2 or v2beta1); a server that answers with the plain documents instead is asked group
- * by group. What counts is the Content-Type of the reply and the kind in it, not what was asked for.
+ * by group. What counts is the kind and apiVersion in the reply, not what was asked for.
  *
  * Partial failure: a group version that is stale or does not answer keeps the entries of the previous snapshot, marked
  * `stale`, and is named in a warning; the rest is fresh. Only when the core group or the list of groups cannot be had
@@ -20,11 +20,8 @@
 #ifndef TRUCE_KUBE_DISCOVERY_H
 #define TRUCE_KUBE_DISCOVERY_H
 
-#include "base/err.h"
-#include "base/loop.h"
+#include "kube/client.h"
 #include "kube/gvk.h"
-#include "kube/path.h"
-#include "kube/transport.h"
 
 #define KUBE_DISCOVERY_MAX_RESOURCES 20000
 #define KUBE_DISCOVERY_MAX_GROUP_VERSIONS 2000
@@ -86,14 +83,12 @@ struct gvk kube_resource_gvk(const struct kube_resource *r);
 
 /*
  * Starts a fetch. done() runs once in a later turn: `d` with err NULL, borrowed (ref it to keep it), or d NULL and the
- * error of the transport or of kube/status.h. `previous` (may be NULL) is held until then.
+ * error of the transport or of kube/status.h. `previous` (may be NULL) is held until then. Dies with the client.
  */
 struct kube_discovery_fetch;
-struct kube_discovery_fetch *kube_discovery_fetch(struct kube_transport *t, struct loop *l,
-                                                  struct kube_discovery *previous,
-                                                  void (*done)(void *ctx, struct kube_discovery *d,
-                                                               const struct err *err),
-                                                  void *ctx);
+typedef void (*kube_discovery_done_fn)(void *ctx, struct kube_discovery *d, const struct err *err);
+struct kube_discovery_fetch *kube_discovery_fetch(struct kube_client *c, struct kube_discovery *previous,
+                                                  kube_discovery_done_fn done, void *ctx);
 /* done() will not run. NULL is fine; not after done() began. */
 void kube_discovery_fetch_cancel(struct kube_discovery_fetch *f);
 

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/script_transport.h"
+
+#include <assert.h>
+
+#include "base/limits.h"
+
+/* What a test scripted: a ready answer, or a function that makes one. */
+struct rule {
+        enum kube_method method;
+        char *pattern;
+        struct script_answer answer; /* owns its strings */
+        unsigned used;
+        script_answer_fn fn; /* NULL: `answer` */
+        void *ctx;
+};
+
+/* Bytes on their way down an open stream. */
+struct piece {
+        struct piece *next;
+        size_t n;
+        char bytes[];
+};
+
+struct kube_call {
+        struct script *script;
+        struct kube_call *prev, *next; /* all open calls, newest first */
+        struct script_request *request;
+        struct kube_handler handler;
+        void *ctx;
+        struct script_answer answer; /* owns its strings */
+        int64_t silence_ms;
+        size_t max_body_bytes;
+        struct loop_timer *step, *deadline, *silence;
+        struct piece *first, **last;
+        bool begun;         /* the first byte went out */
+        bool ended;         /* script_end() was called */
+        enum err_code code; /* of script_end() */
+        bool in_data;       /* data() is running: freeing waits for its return */
+        bool cancelled;
+};
+
+struct script {
+        struct kube_transport transport; /* first: struct kube_transport * is struct script * */
+        struct loop *loop;
+        struct rule **rules;
+        size_t rule_count, rule_cap;
+        struct script_request **requests;
+        size_t request_count, request_cap;
+        struct kube_call *calls;
+        size_t unexpected;
+};
+
+static void copy_str(struct str *s) {
+        s->p = str_dup(*s);
+}
+
+static void free_str(struct str s) {
+        free((char *)s.p);
+}
+
+static struct script_answer copy_answer(const struct script_answer *answer) {
+        struct script_answer copy = *answer;
+
+        if (copy.status == 0)
+                copy.status = 200;
+        if (copy.content_type.n == 0)
+                copy.content_type = STR("application/json");
+        copy_str(&copy.content_type);
+        copy_str(&copy.body);
+        copy_str(&copy.warnings);
+        return copy;
+}
+
+static void free_answer(struct script_answer *answer) {
+        free_str(answer->content_type);
+        free_str(answer->body);
+        free_str(answer->warnings);
+}
+
+/* --- patterns --- */
+
+/* "*" stands for any run of bytes: on a mismatch the last star takes one byte more. */
+static bool matches_text(struct str pattern, struct str text) {
+        size_t p = 0, t = 0, star = SIZE_MAX, from = 0;
+
+        while (t < text.n) {
+                if (p < pattern.n && pattern.p[p] == '*') {
+                        star = p++;
+                        from = t;
+                } else if (p < pattern.n && pattern.p[p] == text.p[t]) {
+                        p++;
+                        t++;
+                } else if (star != SIZE_MAX) {
+                        p = star + 1;
+                        t = ++from;
+                } else {
+                        return false;
+                }
+        }
+        while (p < pattern.n && pattern.p[p] == '*')
+                p++;
+        return p == pattern.n;
+}
+
+static bool matches(const char *pattern, struct str path) {
+        ptrdiff_t query = str_find(path, '?', 0);
+
+        if (query >= 0 && !strchr(pattern, '?'))
+                path = str_sub(path, 0, (size_t)query);
+        return matches_text(str_from(pattern), path);
+}
+
+/* --- one call --- */
+
+static void call_unlink(struct kube_call *c) {
+        if (c->prev)
+                c->prev->next = c->next;
+        else
+                c->script->calls = c->next;
+        if (c->next)
+                c->next->prev = c->prev;
+}
+
+static void call_free(struct kube_call *c) {
+        loop_timer_free(c->step);
+        loop_timer_free(c->deadline);
+        loop_timer_free(c->silence);
+        while (c->first) {
+                struct piece *next = c->first->next;
+
+                free(c->first);
+                c->first = next;
+        }
+        free_answer(&c->answer);
+        free(c);
+}
+
+static bool is_success(const struct kube_call *c) {
+        return c->answer.status >= 200 && c->answer.status < 300;
+}
+
+static bool is_streamed(const struct kube_call *c) {
+        return is_success(c) && c->handler.data;
+}
+
+static void finish(struct kube_call *c, const struct err *err) {
+        struct kube_reply reply = { 0 };
+
+        if (c->begun && !err) {
+                reply.status = c->answer.status;
+                reply.content_type = c->answer.content_type;
+                reply.warnings = c->answer.warnings;
+                reply.retry_after_ms = c->answer.retry_after_ms;
+                if (!is_streamed(c))
+                        reply.body = c->answer.body;
+        }
+        call_unlink(c);
+        c->handler.done(c->ctx, &reply, err);
+        call_free(c);
+}
+
+static void fail(struct kube_call *c, enum err_code code, const char *why) {
+        struct err err = { 0 };
+
+        err_set(&err, code, "%s", why);
+        finish(c, &err);
+}
+
+/* Hands bytes to data(); false when the call is over (and freed). */
+static bool give(struct kube_call *c, struct str bytes) {
+        struct err err = { 0 };
+
+        if (c->silence)
+                loop_timer_start(c->silence, c->silence_ms);
+        c->in_data = true;
+        int r = c->handler.data(c->ctx, bytes, &err);
+        c->in_data = false;
+
+        if (c->cancelled) {
+                call_free(c);
+                return false;
+        }
+        if (r < 0) {
+                finish(c, &err);
+                return false;
+        }
+        return true;
+}
+
+static bool give_body(struct kube_call *c) {
+        struct str body = c->answer.body;
+        size_t piece = c->answer.chunk_bytes ? c->answer.chunk_bytes : body.n;
+
+        for (size_t at = 0; at < body.n; at += piece)
+                if (!give(c, str_sub(body, at, at + piece)))
+                        return false;
+        return true;
+}
+
+static bool give_pieces(struct kube_call *c) {
+        while (c->first) {
+                struct piece *piece = c->first;
+
+                c->first = piece->next;
+                if (!c->first)
+                        c->last = &c->first;
+                bool goes_on = give(c, (struct str){ piece->bytes, piece->n });
+                free(piece);
+                if (!goes_on)
+                        return false;
+        }
+        return true;
+}
+
+static void on_step(void *ctx) {
+        struct kube_call *c = ctx;
+
+        if (!c->begun) {
+                c->begun = true;
+                if (is_streamed(c) && !give_body(c))
+                        return;
+                if (!is_streamed(c) && c->answer.body.n > c->max_body_bytes) {
+                        fail(c, ERR_LIMIT, "the reply is too large");
+                        return;
+                }
+        }
+        if (c->answer.error) {
+                fail(c, c->answer.error, "the script broke the exchange");
+                return;
+        }
+        if (!c->answer.stream || !is_streamed(c)) {
+                finish(c, NULL);
+                return;
+        }
+        if (!give_pieces(c) || !c->ended)
+                return;
+        if (c->code)
+                fail(c, c->code, "the script broke the stream");
+        else
+                finish(c, NULL);
+}
+
+static void on_deadline(void *ctx) {
+        fail(ctx, ERR_TIMEOUT, "no answer before the deadline");
+}
+
+static void on_silence(void *ctx) {
+        fail(ctx, ERR_TIMEOUT, "the stream fell silent");
+}
+
+static struct loop_timer *start_timer(struct kube_call *c, void (*fire)(void *ctx), int64_t delay_ms) {
+        struct loop_timer *t = loop_timer_new(c->script->loop, fire, c);
+
+        loop_timer_start(t, delay_ms);
+        return t;
+}
+
+/* --- the transport --- */
+
+static struct script_request *log_request(struct script *s, const struct kube_request *req) {
+        struct script_request *r = mem_zalloc(sizeof *r);
+
+        *r = (struct script_request){
+                .method = req->method,
+                .path = req->path,
+                .body = req->body,
+                .content_type = str_from(req->content_type),
+                .accept = str_from(req->accept),
+                .priority = req->priority,
+                .watch = req->watch,
+                .at_ms = loop_now_ms(s->loop),
+        };
+        copy_str(&r->path);
+        copy_str(&r->body);
+        copy_str(&r->content_type);
+        copy_str(&r->accept);
+
+        s->requests = mem_grow(s->requests, &s->request_cap, s->request_count + 1, sizeof *s->requests);
+        s->requests[s->request_count++] = r;
+        return r;
+}
+
+static bool rule_answers(struct rule *rule, const struct script_request *r, struct script_answer *ret) {
+        struct script_answer made = { 0 };
+
+        if (rule->method != r->method || !matches(rule->pattern, r->path))
+                return false;
+        if (rule->fn) {
+                if (rule->fn(rule->ctx, r, &made) < 0)
+                        return false;
+                *ret = copy_answer(&made);
+                return true;
+        }
+        if (rule->answer.times && rule->used == rule->answer.times)
+                return false;
+
+        rule->used++;
+        *ret = copy_answer(&rule->answer);
+        return true;
+}
+
+static struct script_answer find_answer(struct script *s, const struct script_request *r) {
+        struct script_answer answer;
+
+        for (size_t i = s->rule_count; i-- > 0;)
+                if (rule_answers(s->rules[i], r, &answer))
+                        return answer;
+
+        s->unexpected++;
+        return copy_answer(&(struct script_answer){ .error = ERR_INTERNAL });
+}
+
+static struct kube_call *script_start(struct kube_transport *t, const struct kube_request *req,
+                                      const struct kube_handler *handler, void *ctx) {
+        struct script *s = (struct script *)t;
+        struct kube_call *c = mem_zalloc(sizeof *c);
+        int64_t deadline_ms = req->deadline_ms ? req->deadline_ms : KUBE_DEFAULT_DEADLINE_MS;
+
+        c->script = s;
+        c->handler = *handler;
+        c->ctx = ctx;
+        c->silence_ms = req->silence_ms;
+        c->max_body_bytes = req->max_body_bytes ? req->max_body_bytes : KUBE_MAX_REPLY_BYTES;
+        c->last = &c->first;
+        c->request = log_request(s, req);
+        c->answer = find_answer(s, c->request);
+
+        c->step = start_timer(c, on_step, c->answer.delay_ms);
+        if (deadline_ms > 0)
+                c->deadline = start_timer(c, on_deadline, deadline_ms);
+        if (c->silence_ms > 0)
+                c->silence = start_timer(c, on_silence, c->silence_ms);
+
+        c->next = s->calls;
+        if (c->next)
+                c->next->prev = c;
+        s->calls = c;
+        return c;
+}
+
+static void script_cancel(struct kube_transport *t, struct kube_call *c) {
+        (void)t;
+        assert(!c->cancelled);
+
+        call_unlink(c);
+        c->request->cancelled = true;
+        c->cancelled = true;
+        if (!c->in_data)
+                call_free(c);
+}
+
+static void transport_free(struct kube_transport *t) {
+        script_free((struct script *)t);
+}
+
+static const struct kube_transport_ops ops = {
+        .start = script_start,
+        .cancel = script_cancel,
+        .free = transport_free,
+};
+
+struct script *script_new(struct loop *l) {
+        struct script *s = mem_zalloc(sizeof *s);
+
+        s->transport.ops = &ops;
+        s->loop = l;
+        return s;
+}
+
+struct kube_transport *script_transport(struct script *s) {
+        return &s->transport;
+}
+
+void script_clear(struct script *s) {
+        for (size_t i = 0; i < s->rule_count; i++) {
+                free_answer(&s->rules[i]->answer);
+                free(s->rules[i]->pattern);
+                free(s->rules[i]);
+        }
+        s->rule_count = 0;
+}
+
+void script_free(struct script *s) {
+        if (!s)
+                return;
+
+        while (s->calls)
+                script_cancel(&s->transport, s->calls);
+        script_clear(s);
+        free(s->rules);
+        for (size_t i = 0; i < s->request_count; i++) {
+                free_str(s->requests[i]->path);
+                free_str(s->requests[i]->body);
+                free_str(s->requests[i]->content_type);
+                free_str(s->requests[i]->accept);
+                free(s->requests[i]);
+        }
+        free(s->requests);
+        free(s);
+}
+
+/* --- scripting --- */
+
+static struct rule *rule_add(struct script *s, enum kube_method method, const char *pattern,
+                             const struct script_answer *answer) {
+        struct rule *rule = mem_zalloc(sizeof *rule);
+
+        rule->method = method;
+        rule->pattern = str_dup(str_from(pattern));
+        rule->answer = copy_answer(answer);
+        s->rules = mem_grow(s->rules, &s->rule_cap, s->rule_count + 1, sizeof *s->rules);
+        s->rules[s->rule_count++] = rule;
+        return rule;
+}
+
+void script_on(struct script *s, enum kube_method method, const char *pattern, const struct script_answer *answer) {
+        rule_add(s, method, pattern, answer);
+}
+
+void script_on_call(struct script *s, enum kube_method method, const char *pattern, script_answer_fn fn, void *ctx) {
+        struct rule *rule = rule_add(s, method, pattern, &(struct script_answer){ 0 });
+
+        rule->fn = fn;
+        rule->ctx = ctx;
+}
+
+static bool is_open_stream(const struct kube_call *c, const char *pattern) {
+        return c->answer.stream && is_streamed(c) && !c->ended && matches(pattern, c->request->path);
+}
+
+static struct kube_call *find_stream(const struct script *s, const char *pattern) {
+        struct kube_call *c = s->calls;
+
+        while (c && !is_open_stream(c, pattern))
+                c = c->next;
+        return c;
+}
+
+size_t script_streams(const struct script *s, const char *pattern) {
+        size_t n = 0;
+
+        for (const struct kube_call *c = s->calls; c; c = c->next)
+                n += is_open_stream(c, pattern);
+        return n;
+}
+
+/* Before the first byte is out the step timer is running towards it and must not be moved. */
+static void wake(struct kube_call *c) {
+        if (c->begun)
+                loop_timer_start(c->step, 0);
+}
+
+bool script_send_bytes(struct script *s, const char *pattern, struct str bytes) {
+        struct kube_call *c = find_stream(s, pattern);
+        if (!c)
+                return false;
+
+        struct piece *piece = mem_alloc(sizeof *piece + bytes.n);
+        piece->next = NULL;
+        piece->n = bytes.n;
+        if (bytes.n)
+                memcpy(piece->bytes, bytes.p, bytes.n);
+        *c->last = piece;
+        c->last = &piece->next;
+        wake(c);
+        return true;
+}
+
+bool script_send(struct script *s, const char *pattern, struct str line) {
+        return script_send_bytes(s, pattern, line) && script_send_bytes(s, pattern, STR("\n"));
+}
+
+bool script_end(struct script *s, const char *pattern, enum err_code error) {
+        struct kube_call *c = find_stream(s, pattern);
+        if (!c)
+                return false;
+
+        c->ended = true;
+        c->code = error;
+        wake(c);
+        return true;
+}
+
+/* --- the log --- */
+
+size_t script_request_count(const struct script *s) {
+        return s->request_count;
+}
+
+const struct script_request *script_request_at(const struct script *s, size_t i) {
+        assert(i < s->request_count);
+        return s->requests[i];
+}
+
+static bool is_logged_as(const struct script_request *r, enum kube_method method, const char *pattern) {
+        return r->method == method && matches(pattern, r->path);
+}
+
+size_t script_count(const struct script *s, enum kube_method method, const char *pattern) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < s->request_count; i++)
+                n += is_logged_as(s->requests[i], method, pattern);
+        return n;
+}
+
+const struct script_request *script_last(const struct script *s, enum kube_method method, const char *pattern) {
+        for (size_t i = s->request_count; i-- > 0;)
+                if (is_logged_as(s->requests[i], method, pattern))
+                        return s->requests[i];
+        return NULL;
+}
+
+size_t script_unexpected(const struct script *s) {
+        return s->unexpected;
+}
