@@ -6,13 +6,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/grpclog"
+	"go.uber.org/zap"
 )
 
 const compactTimeout = 10 * time.Second
@@ -26,10 +27,10 @@ func runCompact(args []string) error {
 		return err
 	}
 
-	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:   []string{*endpoint},
 		DialTimeout: compactTimeout,
+		Logger:      zap.NewNop(),
 	})
 	if err != nil {
 		return err
@@ -43,7 +44,8 @@ func runCompact(args []string) error {
 		return err
 	}
 	revision := head.Header.Revision
-	if _, err := client.Compact(ctx, revision, clientv3.WithCompactPhysical()); err != nil {
+	_, err = client.Compact(ctx, revision, clientv3.WithCompactPhysical())
+	if err != nil && !errors.Is(err, rpctypes.ErrCompacted) { // nothing new since the last time
 		return err
 	}
 	fmt.Println(revision)

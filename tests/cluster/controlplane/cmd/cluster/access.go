@@ -8,13 +8,11 @@ import (
 	"bytes"
 	"context"
 	crand "crypto/rand"
-	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -62,43 +60,34 @@ func newTokens() map[string]string {
 
 // writeCredentials writes what the API server needs before it starts.
 func (c *cluster) writeCredentials() error {
-	var tokens strings.Builder
-	for _, identity := range identities {
-		fmt.Fprintf(&tokens, "%s,%s,%s,%q\n", c.state.Tokens[identity.name], identity.user, identity.name, identity.group)
-	}
-	private, public, err := newServiceAccountKey()
+	files, err := newPKI()
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string][]byte{
-		"pki/sa.key":        private,
-		"pki/sa.pub":        public,
-		"pki/tokens.csv":    []byte(tokens.String()),
-		"audit-policy.yaml": []byte(auditPolicy),
-	} {
-		if err := os.WriteFile(c.path(name), text, 0o600); err != nil {
+	files["tokens.csv"] = c.tokenTable()
+	files["../audit-policy.yaml"] = []byte(auditPolicy)
+	for name, text := range files {
+		if err := os.WriteFile(c.path(filepath.Join("pki", name)), text, 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func newServiceAccountKey() (private, public []byte, err error) {
-	key, err := rsa.GenerateKey(crand.Reader, 2048)
-	if err != nil {
-		return nil, nil, err
+// tokenTable has lines of token,user,uid and, where there is one, group.
+func (c *cluster) tokenTable() []byte {
+	var table bytes.Buffer
+	for _, identity := range identities {
+		fmt.Fprintf(&table, "%s,%s,%s", c.state.Tokens[identity.name], identity.user, identity.name)
+		if identity.group != "" {
+			fmt.Fprintf(&table, ",%q", identity.group)
+		}
+		table.WriteByte('\n')
 	}
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		return nil, nil, err
-	}
-	private = pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
-	public = pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-	return private, public, nil
+	return table.Bytes()
 }
 
-// The API server made its certificate itself; the file holds its CA as well.
-func (c *cluster) caFile() string { return c.path("pki/apiserver.crt") }
+func (c *cluster) caFile() string { return c.path("pki/ca.crt") }
 
 func (c *cluster) writeKubeconfigs() error {
 	for _, identity := range identities {

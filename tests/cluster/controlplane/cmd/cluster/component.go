@@ -67,7 +67,8 @@ func apiserverArgs(c *cluster) []string {
 		"--etcd-servers=" + c.etcdURL(),
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", c.state.APIServerPort),
-		"--cert-dir=" + c.path("pki"),
+		"--tls-cert-file=" + c.path("pki/server.crt"),
+		"--tls-private-key-file=" + c.path("pki/server.key"),
 		// No address of this host is offered to others, so none has to exist.
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none",

@@ -35,10 +35,19 @@ func startTime(pid int) (string, error) {
 	text := string(stat)
 	// The command name stands in parentheses and may hold anything.
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+	if len(fields) < 20 || (isEnded(fields[0]) && !hasThreads(pid)) {
 		return "", fmt.Errorf("process %d has ended", pid)
 	}
 	return fields[19], nil
+}
+
+func isEnded(state string) bool { return state == "Z" || state == "X" }
+
+// hasThreads: after SIGKILL the first thread may be a zombie while others are
+// still ending, and until they have, the process holds its ports.
+func hasThreads(pid int) bool {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	return err == nil && len(threads) > 1
 }
 
 func (p process) isAlive() bool {
