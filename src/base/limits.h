@@ -15,9 +15,10 @@
 #define JSON_MAX_DEPTH 256
 #define JSON_MAX_BYTES (64 * MIB)               /* one text; what we read is far smaller (KUBE_MAX_REPLY_BYTES) */
 #define YAML_MAX_DEPTH 128
-#define YAML_MAX_NODES 1000000                 /* nodes of one document, aliases expanded */
+#define YAML_MAX_NODES 1000000                 /* nodes of one file, aliases expanded */
 #define YAML_MAX_SCALAR_BYTES (3 * MIB)        /* the API server refuses bodies over 3 MiB */
 #define YAML_MAX_DOCUMENT_BYTES (16 * MIB)     /* one file with all its documents */
+#define YAML_MAX_DOCUMENTS 100000              /* of one file; also the empty ones */
 
 /* Kubernetes API. etcd holds 1.5 MiB; with managedFields and JSON blow-up a single object stays below this. */
 #define KUBE_MAX_OBJECT_BYTES (8 * MIB)

@@ -2,9 +2,21 @@
 /*
  * YAML to struct value, giving exactly what sigs.k8s.io/yaml gives (goyaml.v2 typing, a YAML 1.1 flavour: `on`, `0644`,
  * `08`, `0o17`, `1_0`, `~`, `<<`, float and bool keys, dates, BOM, UTF-16), through libyaml's event API with hard caps on
- * depth, nodes, bytes and alias expansion (base/limits.h). Every value carries its line.
+ * depth, nodes, bytes and alias expansion (base/limits.h). tests/cases/yaml holds the Go library's own answers.
  *
- * Duplicate keys: the last one wins, as upstream, and each is reported as a note with both lines.
+ * Every value carries the line it begins on, every map member the line of its key; what came through an alias or `<<`
+ * carries the lines of the anchored text.
+ *
+ * Duplicate keys: the last one wins, as upstream, and each is reported as a note with both lines. A merged key that is
+ * written out as well is no duplicate. Keys that become the same string (1 and "1") are duplicates here; upstream picks
+ * one at random.
+ *
+ * Where we differ on purpose:
+ *  - caps: depth YAML_MAX_DEPTH (upstream 10,000), YAML_MAX_NODES, YAML_MAX_SCALAR_BYTES, YAML_MAX_DOCUMENT_BYTES,
+ *    YAML_MAX_DOCUMENTS, next to upstream's own rule about the share of nodes that come from aliases;
+ *  - a stream is read as YAML says, while Kubernetes' readers cut it at lines that begin with `---` first: content on
+ *    that line is kept (upstream refuses it), what follows `...` is a document of its own (upstream drops it), and
+ *    a %YAML or %TAG directive goes with the document after it.
  */
 #ifndef TRUCE_BASE_YAML_H
 #define TRUCE_BASE_YAML_H
@@ -25,13 +37,17 @@ struct yaml_document {
 };
 
 /*
- * Parses all documents of one file. On PARSE or LIMIT the message begins with "line N: " and ret_docs holds the
- * documents before the broken one (callers decide whether that counts). Everything lives in the arena.
+ * Parses all documents of one file. On PARSE or LIMIT the message begins with "line N: " where the line is known, and
+ * ret_docs holds the documents before the broken one (callers decide whether that counts). Messages quote anchors, tags
+ * and keys' lines, never values. Everything lives in the arena.
  */
 int yaml_parse(struct str text, struct arena *a, const struct yaml_document **ret_docs, size_t *ret_count,
                struct err *err);
 
-/* Block-style YAML of a value, which yaml_parse() reads back as an equal value. Two blanks a level, sorted keys. */
+/*
+ * Block-style YAML of a value, which yaml_parse() reads back as an equal value (save numbers that a double cannot hold:
+ * YAML has no others). Two blanks a level, sorted keys; text is quoted where any YAML 1.1 reader would see another type.
+ */
 void yaml_print(const struct value *v, struct buf *out);
 
 #endif
