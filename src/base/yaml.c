@@ -66,7 +66,8 @@ struct reader {
         struct yaml_document *docs;
         size_t doc_count, doc_cap;
         size_t doc_nodes, doc_alias_nodes, file_nodes;
-        bool flawed; /* this document holds or held a flaw */
+        unsigned flow; /* flow collections ([…] and {…}) that are open */
+        bool flawed;   /* this document holds or held a flaw */
         struct err *err;
 };
 
@@ -240,6 +241,9 @@ static int type_scalar(struct reader *r, const yaml_event_t *event, struct yaml_
 
         if (text.n > YAML_MAX_SCALAR_BYTES)
                 return fault(r, ERR_LIMIT, line, "a scalar is larger than %d bytes", YAML_MAX_SCALAR_BYTES);
+        /* libyaml has learned to read it, the Go library has not: such a file would fail everywhere else. */
+        if (r->flow && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && str_find(text, '?', 0) >= 0)
+                return fault(r, ERR_PARSE, line, "a ? between [] or {} needs quotes");
         e = yaml_type(text, bytes_of(event->data.scalar.tag), event->data.scalar.plain_implicit, r->a, ret_typed, r->err);
         return e < 0 ? err_wrap(r->err, e, "line %u", line) : 0;
 }
@@ -343,13 +347,16 @@ static int read_list(struct reader *r, const yaml_event_t *event, unsigned depth
         struct node *anchor = open_anchor(r, event->data.sequence_start.anchor);
         struct node node = { .form = FORM_LIST, .size = 1, .height = 1 };
         size_t base = r->entry_count;
+        unsigned flow = event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
         int e = enter(r, event, depth);
 
+        r->flow += flow;
         if (e == 0)
                 e = read_items(r, depth, &node);
         if (e < 0)
                 return e;
 
+        r->flow -= flow;
         node.value = list_of_entries(r, base, line_of(event->start_mark));
         close_anchor(anchor, &node);
         *ret_node = node;
@@ -506,13 +513,16 @@ static int read_map(struct reader *r, const yaml_event_t *event, unsigned depth,
         struct node node = { .form = FORM_MAP, .size = 1, .height = 1 };
         const struct value *flawed = NULL;
         size_t base = r->entry_count;
+        unsigned flow = event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
         int e = enter(r, event, depth);
 
+        r->flow += flow;
         if (e == 0)
                 e = read_members(r, depth, &node, &flawed);
         if (e < 0)
                 return e;
 
+        r->flow -= flow;
         node.value = map_of_entries(r, base, line_of(event->start_mark));
         if (flawed)
                 node.value = flawed;
@@ -538,8 +548,8 @@ static int read_node(struct reader *r, const yaml_event_t *event, unsigned depth
 
 /* Nothing at all between two document markers, as opposed to a written null. */
 static bool is_nothing(const yaml_event_t *root) {
-        return root->type == YAML_SCALAR_EVENT && root->data.scalar.plain_implicit && root->data.scalar.length == 0 &&
-               !root->data.scalar.anchor;
+        return root->type == YAML_SCALAR_EVENT && root->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+               root->data.scalar.length == 0 && !root->data.scalar.tag && !root->data.scalar.anchor;
 }
 
 static void begin_document(struct reader *r) {

@@ -16,7 +16,10 @@
  *    YAML_MAX_DOCUMENTS, next to upstream's own rule about the share of nodes that come from aliases;
  *  - a stream is read as YAML says, while Kubernetes' readers cut it at lines that begin with `---` first: content on
  *    that line is kept (upstream refuses it), what follows `...` is a document of its own (upstream drops it), and
- *    a %YAML or %TAG directive goes with the document after it.
+ *    a %YAML or %TAG directive goes with the document after it;
+ *  - spellings that are no YAML and that libyaml refuses: `{a:,}` (upstream: the key "a:"), \' in double quotes, a list
+ *    or map as a key of the root map (upstream drops that map); and two that it reads by the book: a tag ends before
+ *    `,` or `]` (upstream takes them in), a byte order mark at the start of a line is no text.
  */
 #ifndef TRUCE_BASE_YAML_H
 #define TRUCE_BASE_YAML_H

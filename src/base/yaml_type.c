@@ -196,6 +196,15 @@ static struct str without_underscores(struct str text, struct arena *a) {
         return (struct str){ out, n };
 }
 
+/* Does each underscore stand between two digits? */
+static bool has_tidy_underscores(struct str text) {
+        for (size_t i = 0; i < text.n; i++) {
+                if (text.p[i] == '_' && (i == 0 || i + 1 == text.n || !is_digit(text.p[i - 1]) || !is_digit(text.p[i + 1])))
+                        return false;
+        }
+        return true;
+}
+
 /* Is there any character that no number has? Spares text like "1.2.3-rc" and dates the copy. */
 static bool could_be_number(struct str text) {
         for (size_t i = 0; i < text.n; i++) {
@@ -209,12 +218,11 @@ static bool parse_number(struct str text, struct arena *a, struct yaml_typed *re
         if (!could_be_number(text))
                 return false;
 
-        /* Go drops underscores from what begins with a digit or a sign, and knows none in what begins with a point. */
-        bool from_point = text.p[0] == '.';
-        struct str bare = from_point ? arena_str(a, text) : without_underscores(text, a);
+        /* Go drops underscores from what begins with a digit or a sign, but is strict about them after a point. */
+        if (text.p[0] == '.')
+                return has_tidy_underscores(text) && parse_float(without_underscores(text, a), ret_typed);
 
-        if (from_point)
-                return parse_float(bare, ret_typed);
+        struct str bare = without_underscores(text, a);
         return parse_integer(bare, ret_typed) || parse_float(bare, ret_typed) || parse_signed_binary(bare, ret_typed);
 }
 
