@@ -110,8 +110,8 @@ cluster_begin() {
 
 cluster_begin_private() {
 	cluster_require_programs
-	cluster_temporary=$(mktemp -d "${TMPDIR:-/tmp}/truce-cluster.XXXXXX")
-	export TRUCE_CLUSTER_DIR=$cluster_temporary/cluster
+	TRUCE_CLUSTER_DIR=$(mktemp -d "${TMPDIR:-/tmp}/truce-cluster.XXXXXX")
+	export TRUCE_CLUSTER_DIR
 	CLUSTER_KIND=private
 	"$cluster_source/cluster" up "$TRUCE_CLUSTER_DIR" --owner $$ "$@"
 }
@@ -129,13 +129,13 @@ cluster_use_external() {
 cluster_end() {
 	local status=$? namespace
 	trap - EXIT
-	if [ "$status" -ne 0 ] && [ -n "$cluster_case" ]; then
+	if [ "$status" -ne 0 ] && [ "$status" -ne 77 ] && [ -n "$cluster_case" ]; then
 		printf 'not ok - %s\n' "$cluster_case"
+		[ "$CLUSTER_KIND" != private ] || cluster_show_logs
 	fi
 	if [ "$CLUSTER_KIND" = private ]; then
-		[ "$status" -eq 0 ] || [ "$status" -eq 77 ] || cluster_show_logs
 		"$cluster_source/cluster" down "$TRUCE_CLUSTER_DIR" || status=1
-		rm -rf "$cluster_temporary"
+		rm -rf "$TRUCE_CLUSTER_DIR"
 	else
 		for namespace in ${cluster_namespaces[@]+"${cluster_namespaces[@]}"}; do
 			kc admin delete namespace "$namespace" --wait=false >/dev/null || true
@@ -147,9 +147,10 @@ cluster_end() {
 cluster_show_logs() {
 	local log
 	for log in "$TRUCE_CLUSTER_DIR"/log/*.log; do
-		[ "${log##*/}" != audit.log ] && [ -s "$log" ] || continue
-		printf -- '--- end of %s\n' "${log##*/}"
-		tail -n 5 "$log"
+		if [ "${log##*/}" != audit.log ] && [ -s "$log" ]; then
+			printf -- '--- end of %s\n' "${log##*/}"
+			tail -n 5 "$log"
+		fi
 	done >&2
 }
 
