@@ -434,14 +434,37 @@ struct decimal {
         bool negative;
 };
 
-/* The fewest digits that read back as the same double, or float. */
+static bool reads_back(const char *text, double size, bool single) {
+        return single ? strtof(text, NULL) == (float)size : strtod(text, NULL) == size;
+}
+
+/* Adds one to the last digit of d.ddde+dd; false when that would need one more digit. */
+static bool bump_last_digit(char *text) {
+        for (char *c = strchr(text, 'e') - 1; c >= text; c--) {
+                if (*c == '.')
+                        continue;
+                if (*c != '9') {
+                        (*c)++;
+                        return true;
+                }
+                *c = '0';
+        }
+        return false;
+}
+
+/*
+ * The fewest digits that read back as the same double, or float. Above a power of two numbers lie twice as far apart
+ * as below it, so there the nearest decimal of some length may fail while its upper neighbour reads back.
+ */
 static struct decimal shortest_decimal(double real, bool single) {
         struct decimal d = { .negative = signbit(real) };
         char text[32];
 
         for (int precision = 0; precision < 17; precision++) {
                 snprintf(text, sizeof text, "%.*e", precision, fabs(real));
-                if (single ? strtof(text, NULL) == (float)fabs(real) : strtod(text, NULL) == fabs(real))
+                if (reads_back(text, fabs(real), single))
+                        break;
+                if (precision < 16 && bump_last_digit(text) && reads_back(text, fabs(real), single))
                         break;
         }
 
