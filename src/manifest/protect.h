@@ -3,8 +3,8 @@
  * What Git content may never touch: truce's own objects (design §9), and what an application's project forbids.
  *
  * Own objects are: the Namespace truce runs in, everything in it (unless it is shared, see `whole_namespace`), objects
- * named in `own`, and RoleBindings and ClusterRoleBindings that name a ServiceAccount of that namespace as a subject, for
- * whoever can write those decides what truce may do.
+ * named in `own`, and RoleBindings and ClusterRoleBindings that name a protected ServiceAccount as a subject, for whoever
+ * can write those decides what truce may do.
  *
  * Thread rule: plain data, pure.
  */
@@ -31,10 +31,10 @@ struct manifest_protection {
         bool whole_namespace;           /* nothing else lives there: every object in it is protected */
         struct manifest_rules own;      /* ClusterRoles and the like, by name */
         bool allow_own;                 /* Agent says that Git may manage truce itself */
-        /* An AppProject's lists. A NULL `rules` pointer allows all (allow) or forbids nothing (deny). */
+        /* An AppProject's lists. For the allowing ones a NULL `rules` pointer allows all, a count of 0 nothing. */
         struct manifest_rules cluster_allow, cluster_deny;
         struct manifest_rules namespaced_allow, namespaced_deny;
-        struct manifest_rules destinations; /* only `ns` counts; for namespaced objects and Namespaces */
+        struct manifest_rules destinations; /* only `ns` counts; for namespaced objects */
 };
 
 /* 0, or DENIED with the reason. The object must be bound. */

@@ -10,7 +10,8 @@
  *
  * The annotation names the owner; the label tells installations (and Argo CD) apart and is what watches select by. A
  * tracking id that does not describe the object that carries it was copied by some controller and means nothing; so does
- * our label alone (EndpointSlices copy the labels of their Service).
+ * our label alone (EndpointSlices copy the labels of their Service). Another installation's label alone still refuses: it
+ * is the careful reading.
  *
  * A person may remove a mark. Ask the inventory first: an object with the uid we know is ours whatever it carries; this
  * module is for objects that the inventory does not know, and for the name in a refusal.

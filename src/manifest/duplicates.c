@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "manifest/duplicates_impl.h"
+
+/* An object and where it stands. */
+struct entry {
+        const struct manifest_object *o;
+        struct str ns;
+        bool fine;      /* in `objects` */
+        bool duplicate;
+        bool extra;     /* not the first of its key */
+};
+
+static int cmp_key(const struct entry *a, const struct entry *b) {
+        int r = str_cmp(a->o->kind, b->o->kind);
+
+        if (r == 0)
+                r = str_cmp(a->o->name, b->o->name);
+        if (r == 0)
+                r = str_cmp(a->ns, b->ns);
+        return r ? r : str_cmp(a->o->group, b->o->group);
+}
+
+static int cmp_entry(const void *x, const void *y) {
+        const struct entry *a = x, *b = y;
+        int r = cmp_key(a, b);
+
+        if (r == 0)
+                r = str_cmp(a->o->file, b->o->file);
+        if (r == 0 && a->o->line != b->o->line)
+                return a->o->line < b->o->line ? -1 : 1;
+        return r;
+}
+
+static void add_entries(struct entry *entries, size_t *count, const struct object_list *l, struct str default_ns,
+                        bool fine) {
+        for (size_t i = 0; i < l->count; i++) {
+                const struct manifest_object *o = &l->items[i];
+                struct str ns = o->ns.n == 0 && !o->bound ? default_ns : o->ns;
+
+                entries[(*count)++] = (struct entry){ .o = o, .ns = ns, .fine = fine };
+        }
+}
+
+static void report(const struct entry *first, const struct entry *second, struct problem_list *errors,
+                   struct arena *a) {
+        problem_list_add(errors, (struct manifest_problem){
+                .code = ERR_INVAL,
+                .file = second->o->file,
+                .line = second->o->line,
+                .object = manifest_title(second->o, a),
+                .message = arena_strf(a, "defined twice, first at %.*s:%u; neither is applied",
+                                      STR_FMT(first->o->file), first->o->line),
+        });
+}
+
+static bool mark(struct entry *entries, size_t count, struct problem_list *errors, struct arena *a) {
+        size_t first = 0;
+        bool any = false;
+
+        for (size_t i = 1; i < count; i++) {
+                if (cmp_key(&entries[first], &entries[i]) != 0) {
+                        first = i;
+                        continue;
+                }
+                entries[first].duplicate = entries[i].duplicate = entries[i].extra = any = true;
+                report(&entries[first], &entries[i], errors, a);
+        }
+        return any;
+}
+
+/* Both lists anew; the entries point into the old ones, which go last. */
+static void rebuild(const struct entry *entries, size_t count, struct object_list *objects,
+                    struct object_list *refused) {
+        struct object_list fine = { 0 }, bad = { 0 };
+
+        for (size_t i = 0; i < count; i++)
+                if (!entries[i].extra)
+                        object_list_add(entries[i].fine && !entries[i].duplicate ? &fine : &bad, entries[i].o);
+        free(objects->items);
+        free(refused->items);
+        *objects = fine;
+        *refused = bad;
+}
+
+void refuse_duplicates(struct object_list *objects, struct object_list *refused, struct str default_ns,
+                       struct problem_list *errors, struct arena *a) {
+        struct entry *entries = mem_alloc((objects->count + refused->count + 1) * sizeof(*entries));
+        size_t count = 0;
+
+        add_entries(entries, &count, objects, default_ns, true);
+        add_entries(entries, &count, refused, default_ns, false);
+        qsort(entries, count, sizeof(*entries), cmp_entry);
+        if (mark(entries, count, errors, a))
+                rebuild(entries, count, objects, refused);
+        free(entries);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Private to manifest/: one key, one object.
+ */
+#ifndef TRUCE_MANIFEST_DUPLICATES_IMPL_H
+#define TRUCE_MANIFEST_DUPLICATES_IMPL_H
+
+#include "manifest/document_impl.h"
+
+/*
+ * Finds objects of one key (group, kind, namespace, name) in both lists together; an unbound object without a namespace
+ * counts as in `default_ns`. All of them leave `objects`; the first by file and line stays, in `refused`; each of the
+ * others makes an error that names both places.
+ */
+void refuse_duplicates(struct object_list *objects, struct object_list *refused, struct str default_ns,
+                       struct problem_list *errors, struct arena *a);
+
+#endif
