@@ -215,7 +215,7 @@ static int read_and_parse(struct rendering *r, const struct input *in, struct ma
                           struct err *err) {
         _cleanup_(arena_freep) struct arena *scratch = arena_new(0);
         struct str text = in->text;
-        int code = r->git ? git_source_read(r->git, &in->blob, GIT_MAX_BLOB_BYTES, r->deadline, scratch, &text, err)
+        int code = r->git ? git_source_read(r->git, &in->blob, GIT_MAX_BLOB_BYTES, scratch, &text, err)
                           : 0;
 
         if (code < 0)
