@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A pump drives one curl multi handle: curl says which descriptors and which moment it waits for, the loop tells when
+ * they come, curl_multi_socket_action() does the work. curl_multi_perform() would walk every open watch each time.
+ */
+#include "kube/curl_impl.h"
+
+/* One descriptor curl asked us to watch. curl holds the pointer (curl_multi_assign). */
+struct pump_socket {
+        struct pump *pump;
+        struct pump_socket *prev, *next;
+        struct loop_io *io;
+        curl_socket_t fd;
+};
+
+static void drain(struct pump *p) {
+        CURLMsg *msg;
+        int left;
+
+        while ((msg = curl_multi_info_read(p->multi, &left))) {
+                struct kube_call *call = NULL;
+                CURLcode result = msg->data.result;
+
+                if (msg->msg != CURLMSG_DONE)
+                        continue;
+                (void)curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&call);
+                call_ended(call, result);
+        }
+}
+
+static void act(struct pump *p, curl_socket_t fd, int events) {
+        struct curl_transport *t = p->transport;
+        int running;
+
+        t->in_curl = true;
+        (void)curl_multi_socket_action(p->multi, fd, events, &running);
+        t->in_curl = false;
+        if (!t->closing)
+                drain(p);
+        transport_settle(t); /* may free p and t */
+}
+
+static void on_socket_ready(void *ctx, unsigned events) {
+        struct pump_socket *s = ctx;
+
+        act(s->pump, s->fd,
+            (events & LOOP_IO_READ ? CURL_CSELECT_IN : 0) | (events & LOOP_IO_WRITE ? CURL_CSELECT_OUT : 0));
+}
+
+static void on_timer(void *ctx) {
+        act(ctx, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static void socket_free(struct pump_socket *s) {
+        if (s->prev)
+                s->prev->next = s->next;
+        else
+                s->pump->sockets = s->next;
+        if (s->next)
+                s->next->prev = s->prev;
+        loop_io_free(s->io);
+        free(s);
+}
+
+static struct pump_socket *socket_new(struct pump *p, curl_socket_t fd) {
+        struct pump_socket *s = mem_zalloc(sizeof *s);
+
+        s->pump = p;
+        s->fd = fd;
+        s->io = loop_io_new(p->transport->loop, fd, on_socket_ready, s);
+        s->next = p->sockets;
+        if (s->next)
+                s->next->prev = s;
+        p->sockets = s;
+        return s;
+}
+
+/* curl_multi_assign() is the one call that curl's manual allows (and expects) in here. */
+static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *ctx, void *socket) {
+        struct pump *p = ctx;
+        struct pump_socket *s = socket;
+
+        (void)easy;
+        if (what == CURL_POLL_REMOVE) {
+                if (s)
+                        socket_free(s);
+                (void)curl_multi_assign(p->multi, fd, NULL);
+                return 0;
+        }
+        if (!s) {
+                s = socket_new(p, fd);
+                (void)curl_multi_assign(p->multi, fd, s);
+        }
+        loop_io_want(s->io, (what & CURL_POLL_IN ? LOOP_IO_READ : 0U) | (what & CURL_POLL_OUT ? LOOP_IO_WRITE : 0U));
+        return 0;
+}
+
+static int on_timer_wanted(CURLM *multi, long ms, void *ctx) {
+        struct pump *p = ctx;
+
+        (void)multi;
+        if (ms < 0)
+                loop_timer_stop(p->timer);
+        else
+                loop_timer_start(p->timer, ms);
+        return 0;
+}
+
+/* How many connections the open watches may use; see the rule in curl_transport.h. */
+static long watch_connections(const struct pump *p) {
+        unsigned open = p->calls ? p->calls : 1;
+
+        if (p->transport->protocol == PROTOCOL_HTTP1)
+                return (long)open + 1;
+        return (long)((open + CURL_STREAMS_PER_CONNECTION - 1) / CURL_STREAMS_PER_CONNECTION + 1 +
+                      p->extra_connections);
+}
+
+static void set_cap(struct pump *p) {
+        long cap = p->watches ? watch_connections(p) : CURL_REQUEST_CONNECTIONS;
+
+        (void)curl_multi_setopt(p->multi, CURLMOPT_MAX_HOST_CONNECTIONS, cap);
+        if (!p->watches)
+                (void)curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, cap);
+}
+
+struct pump *pump_new(struct curl_transport *t, bool watches) {
+        CURLM *multi = curl_multi_init();
+
+        if (!multi)
+                return NULL;
+
+        struct pump *p = mem_zalloc(sizeof *p);
+        *p = (struct pump){ .transport = t, .multi = multi, .watches = watches };
+        p->timer = loop_timer_new(t->loop, on_timer, p);
+        (void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
+        (void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, p);
+        (void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
+        (void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, p);
+        (void)curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+        (void)curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)CURL_STREAMS_PER_CONNECTION);
+        set_cap(p);
+        return p;
+}
+
+void pump_free(struct pump *p) {
+        if (!p)
+                return;
+        (void)curl_multi_cleanup(p->multi); /* closes connections: still calls on_socket_wanted() */
+        while (p->sockets)
+                socket_free(p->sockets);
+        loop_timer_free(p->timer);
+        free(p);
+}
+
+int pump_add(struct pump *p, struct kube_call *call, struct err *err) {
+        CURLMcode r;
+
+        p->calls++;
+        call->pump = p;
+        set_cap(p);
+        r = curl_multi_add_handle(p->multi, call->easy);
+        if (r == CURLM_OK)
+                return 0;
+
+        p->calls--;
+        call->pump = NULL;
+        return err_set(err, ERR_INTERNAL, "libcurl: %s", curl_multi_strerror(r));
+}
+
+void pump_remove(struct kube_call *call) {
+        struct pump *p = call->pump;
+
+        (void)curl_multi_remove_handle(p->multi, call->easy);
+        call->pump = NULL;
+        p->calls--;
+}
+
+void pump_readd(struct kube_call *call) {
+        struct pump *p = call->pump;
+
+        set_cap(p);
+        (void)curl_multi_remove_handle(p->multi, call->easy);
+        (void)curl_multi_add_handle(p->multi, call->easy);
+}
