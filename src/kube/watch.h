@@ -25,7 +25,7 @@
  * with back-off. After 404 it lists afresh.
  *
  * Thread rule: loop thread only. Life cycle: free it before its client; kube_watch_free() may be called inside every
- * callback.
+ * callback (kube_client_free() may not).
  */
 #ifndef TRUCE_KUBE_WATCH_H
 #define TRUCE_KUBE_WATCH_H
@@ -34,6 +34,7 @@
 
 #define KUBE_WATCH_SILENCE_MS 72000
 #define KUBE_WATCH_MIN_MS 1000
+#define KUBE_WATCH_SETTLED_MS 15000
 #define KUBE_WATCH_BACKOFF_MS 800
 #define KUBE_WATCH_BACKOFF_MAX_MS 30000
 #define KUBE_WATCH_BACKOFF_RESET_MS 120000
@@ -50,9 +51,13 @@ enum kube_watch_phase {
 
 struct kube_watch_state {
         enum kube_watch_phase phase;
-        int64_t since_ms;    /* loop_now_ms() when phase or error code last changed */
+        int64_t since_ms;    /* loop_now_ms() when state() was last told */
         bool synced;         /* a replace_end() happened, or it began at start_rv; never falls back */
-        struct err err;      /* the last failure; code 0 since a stream or list succeeded */
+        /*
+         * The last failure. Code 0 again after a list, the first bytes of a stream, or a stream that stays open for
+         * KUBE_WATCH_SETTLED_MS (a quiet one shows nothing before its first bookmark).
+         */
+        struct err err;
         bool not_served;     /* err is a 404 about the resource itself: the kind is gone */
         unsigned lists;      /* LISTs begun so far */
         unsigned streams;    /* WATCHes begun so far */
@@ -84,7 +89,7 @@ struct kube_watch_handler {
         void (*replace_end)(void *ctx, struct str resource_version);
         /* One change. `object` is complete JSON with apiVersion and kind; for DELETED its last state. */
         void (*event)(void *ctx, enum kube_watch_event event, struct str object, struct str resource_version);
-        /* Phase or error changed. Repeated failures with the same code are told once. */
+        /* `synced`, the error's code, or (while there is no error) the phase changed: a failure is told once. */
         void (*state)(void *ctx, const struct kube_watch_state *state);
 };
 
