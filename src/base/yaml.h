@@ -17,9 +17,9 @@
  *  - a stream is read as YAML says, while Kubernetes' readers cut it at lines that begin with `---` first: content on
  *    that line is kept (upstream refuses it), what follows `...` is a document of its own (upstream drops it), and
  *    a %YAML or %TAG directive goes with the document after it;
- *  - spellings that are no YAML and that libyaml refuses: `{a:,}` (upstream: the key "a:"), \' in double quotes, a list
- *    or map as a key of the root map (upstream drops that map); and two that it reads by the book: a tag ends before
- *    `,` or `]` (upstream takes them in), a byte order mark at the start of a line is no text.
+ *  - libyaml refuses `{a:}` and `[a:,b]` (upstream: the text "a:"), \' in double quotes (upstream: '), and a list or map
+ *    as a key of the root map (upstream drops that map). It accepts \/ in double quotes, as JSON does. It ends a tag
+ *    before `,` or `]` (upstream takes them in) and drops a byte order mark at the start of any line.
  */
 #ifndef TRUCE_BASE_YAML_H
 #define TRUCE_BASE_YAML_H
