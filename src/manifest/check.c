@@ -73,6 +73,11 @@ static uint32_t line_of(const struct value *map, const char *key) {
         return m ? m->line : 0;
 }
 
+/* YAML reads 1, yes and y as something else than text. */
+static const char *quotes_hint(const struct value *v) {
+        return v->kind <= VALUE_DECIMAL ? " (put it in quotes)" : "";
+}
+
 /* A required string at `key` of a map; empty, with an error, when it is not there. */
 static struct str need_string(struct making *m, const struct value *map, const char *path, const char *key) {
         const struct value *v = value_getc(map, key);
@@ -80,8 +85,8 @@ static struct str need_string(struct making *m, const struct value *map, const c
         if (!v || value_is(v, VALUE_NULL) || (value_is(v, VALUE_STRING) && v->text.n == 0))
                 making_error(m, ERR_INVAL, line_of(map, key), "%s is missing", path);
         else if (!value_is(v, VALUE_STRING))
-                making_error(m, ERR_INVAL, line_of(map, key), "%s must be a string, not a %s", path,
-                             value_kind_name(v->kind));
+                making_error(m, ERR_INVAL, line_of(map, key), "%s must be a string, not a %s%s", path,
+                             value_kind_name(v->kind), quotes_hint(v));
         return value_text(v);
 }
 
@@ -121,8 +126,8 @@ static void check_namespace(struct making *m, const struct value *meta) {
         if (!v || value_is(v, VALUE_NULL))
                 return;
         if (!value_is(v, VALUE_STRING)) {
-                making_error(m, ERR_INVAL, line, "metadata.namespace must be a string, not a %s",
-                             value_kind_name(v->kind));
+                making_error(m, ERR_INVAL, line, "metadata.namespace must be a string, not a %s%s",
+                             value_kind_name(v->kind), quotes_hint(v));
                 return;
         }
         m->o.ns = v->text;
@@ -164,7 +169,7 @@ static void check_string_map(struct making *m, const struct value *meta, const c
                 if (!value_is(e->value, VALUE_STRING) && !value_is(e->value, VALUE_NULL))
                         making_error(m, ERR_INVAL, e->line, "metadata.%s: the value of %s must be a string, not a %s%s",
                                      key, quoted(m->a, e->key).p, value_kind_name(e->value->kind),
-                                     e->value->kind <= VALUE_DECIMAL ? " (put it in quotes)" : "");
+                                     quotes_hint(e->value));
         }
 }
 
