@@ -11,6 +11,7 @@
 #ifndef TRUCE_GIT_REFS_H
 #define TRUCE_GIT_REFS_H
 
+#include "base/limits.h"
 #include "git/source.h"
 
 #define GIT_REVISION_MAX_BYTES 1024
@@ -20,6 +21,7 @@ struct git_ref {
         struct str name;         /* "HEAD" or "refs/…" */
         struct git_id id;        /* what the ref holds: a commit or an annotated tag */
         struct git_id peeled;    /* the tagged object; zero when `id` is no annotated tag */
+        struct str target;       /* the branch that a symbolic HEAD points to; empty otherwise */
 };
 
 struct git_ref_list {

@@ -24,7 +24,7 @@
 #include "git/source.h"
 
 #define GIT_CONNECT_TIMEOUT_MS 10000
-#define GIT_STALL_TIMEOUT_MS 30000 /* no byte for so long is UNREACHABLE, even before the deadline */
+#define GIT_STALL_TIMEOUT_MS 30000 /* no byte for so long is TIMEOUT, even before the deadline */
 #define GIT_STORE_MAX_BYTES (UINT64_C(4) << 30)
 
 /* Never printed. Basic authentication, or a bearer token; all empty: anonymous. Copied by git_remote_open(). */

@@ -7,8 +7,8 @@
  * really reached, and never above the root. A link that ends in a folder is checked but not walked into (the same file
  * would be found twice; Argo CD does the same); `dir` itself may lead through links.
  *
- * Limits: GIT_MAX_TREE_FILES files, as many folders, TREE_MAX_ENTRIES entries of all trees read, GIT_MAX_PATH_BYTES,
- * GIT_MAX_PATH_DEPTH, GIT_MAX_LINK_HOPS. Memory of the walk beyond the result is freed at the end.
+ * Limits: GIT_MAX_TREE_FILES files, as many folders, TREE_MAX_ENTRIES entries of all trees read,
+ * TREE_MAX_TEXT_BYTES of paths, GIT_MAX_PATH_BYTES, GIT_MAX_PATH_DEPTH, GIT_MAX_LINK_HOPS. Memory of the walk beyond the result is freed at the end.
  */
 #ifndef TRUCE_GIT_TREE_H
 #define TRUCE_GIT_TREE_H
@@ -17,6 +17,7 @@
 #include "git/source.h"
 
 #define TREE_MAX_ENTRIES (8 * GIT_MAX_TREE_FILES)
+#define TREE_MAX_TEXT_BYTES (32 * MIB)
 
 enum tree_kind { TREE_FOLDER, TREE_FILE, TREE_LINK, TREE_SUBMODULE };
 
