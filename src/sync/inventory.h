@@ -36,7 +36,6 @@ enum inventory_flag {
         INVENTORY_ADOPTED = 1 << 1,   /* existed before us */
         INVENTORY_TOMBSTONE = 1 << 2, /* left Git, not seen gone yet */
         INVENTORY_KEEP = 1 << 3,      /* Prune=false, Delete=false or helm keep, as last applied */
-        INVENTORY_SEEDED = 1 << 4,    /* created with a seed whose hand-over is not confirmed yet */
 };
 
 struct inventory_entry {

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent: wires Git, the cluster and the applications together on one loop. `truce run` is an agent that stays,
+ * `truce sync` and `truce diff` are agents that end when their application is settled.
+ *
+ * Start: key and inventory namespace → discovery → scalers are watched → Git is polled → each new commit is rendered and
+ * bound on a pool thread → put in force (agent/app.h). A step that fails is told and tried again with back-off; nothing
+ * is ever applied on a part of the picture.
+ *
+ * A commit of which some document cannot be read is not put in force: the last good one stays. Objects that are refused
+ * one by one (hooks, waves, protected ones) do not hold up the rest.
+ *
+ * Thread rule: loop thread only. Life cycle: loop, transport and configuration outlive the agent.
+ */
+#ifndef TRUCE_AGENT_AGENT_H
+#define TRUCE_AGENT_AGENT_H
+
+#include "agent/app.h"
+#include "agent/poller.h"
+#include "kube/transport.h"
+
+struct agent;
+
+/* Where a commit's way to the cluster stands, in ms of the loop's clock; 0: not yet. */
+struct agent_timeline {
+        int64_t noticed_ms, fetched_ms, rendered_ms, applied_ms, observed_ms;
+};
+
+/* What is known of one application's source. Strings are borrowed until the next event. */
+struct agent_revision {
+        char commit[GIT_OID_HEX_BYTES + 1]; /* empty: nothing is in force yet */
+        struct str ref, subject;
+        struct agent_timeline timeline;
+};
+
+struct agent_hooks {
+        void (*outcome)(void *ctx, struct app *app, const struct outcome *outcome);
+        void (*waiting)(void *ctx, struct app *app, const char *what);
+        /* A commit was put in force (rejected NULL), or was not: its problems are in the set. */
+        void (*revision)(void *ctx, struct app *app, const struct agent_revision *revision,
+                         const struct desired_set *set, const struct err *rejected);
+        void (*settled)(void *ctx, struct app *app, const struct err *prune_err);
+        void (*observed)(void *ctx, struct app *app, const struct agent_timeline *timeline);
+        /* Something of the whole does not work now; `what` names it ("git", "discovery", "inventory"). Tried again. */
+        void (*trouble)(void *ctx, struct app *app, const char *what, const struct err *err);
+};
+
+struct agent_options {
+        bool read_only;            /* diff: nothing is ever written, not even the key */
+        /* NULL: a real remote by git_remote_open(). The twin for tests otherwise. */
+        struct git_source *(*open_source)(void *ctx, const struct config_app *app, struct err *err);
+        void *open_ctx;
+        bool poll_once;            /* one-shot commands */
+};
+
+/* `config` must have been settled. INVAL when an application's source cannot be opened at all. */
+int agent_new(struct loop *l, struct kube_transport *t, const struct config *config,
+              const struct agent_options *options, const struct agent_hooks *hooks, void *ctx,
+              struct agent **ret_agent, struct err *err);
+void agent_free(struct agent *agent);
+DEFINE_CLEANUP(struct agent *, agent_free)
+
+/* Begins; callbacks come from the loop. */
+void agent_start(struct agent *agent);
+/* Looks at Git now (webhook, SIGHUP). */
+void agent_poll_now(struct agent *agent);
+
+size_t agent_app_count(const struct agent *agent);
+struct app *agent_app(const struct agent *agent, size_t i);
+void agent_app_revision(const struct agent *agent, size_t i, struct agent_revision *ret_revision);
+/* Why the application's source cannot be read or its newest commit is not in force; code 0: all is well. */
+const struct err *agent_app_err(const struct agent *agent, size_t i);
+
+/* Ready: the picture is complete (key, discovery, every wanted kind synced or failed for good). */
+bool agent_is_ready(const struct agent *agent);
+struct cluster *agent_cluster(const struct agent *agent);
+
+struct agent_stats {
+        struct poller_stats polls;
+        uint64_t commits_applied, outcomes[OUTCOME_FAILED + 1];
+        struct agent_timeline last; /* of the newest observed commit */
+        uint64_t heals;
+        int64_t last_heal_ms;       /* from the watch event to the end of the write */
+        size_t kinds, live;
+};
+void agent_stats(const struct agent *agent, struct agent_stats *ret_stats);
+
+#endif

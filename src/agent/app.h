@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One application: its desired objects, its inventory, and the work that brings the cluster to the one and keeps the
+ * other true.
+ *
+ * What drives it: a new set of desired objects (app_set_desired), changes of live objects (app_live_changed), kinds that
+ * become readable (app_kinds_changed), timers for retries. Everything ends in one function, the pump (app.c), which
+ * takes the next step that is due and returns:
+ *
+ *   kinds read → objects looked at that may exist unseen → inventory saved as a superset → namespaces → CRDs, until they
+ *   are Established → everything else, in parallel → prune, stage by stage → inventory saved → settled
+ *
+ * A new desired set may come at any time: what is in flight is finished, waits and retries of the old set are dropped.
+ * One object's failure stops nothing but what depends on it. Objects are worked on by struct op (op.c), one at a time
+ * each.
+ *
+ * Thread rule: loop thread only.
+ */
+#ifndef TRUCE_AGENT_APP_H
+#define TRUCE_AGENT_APP_H
+
+#include "agent/cluster.h"
+#include "agent/config.h"
+#include "agent/desired.h"
+#include "agent/store.h"
+#include "own/decide.h"
+
+enum outcome_kind {
+        OUTCOME_UNCHANGED,
+        OUTCOME_CREATED,
+        OUTCOME_CONFIGURED,
+        OUTCOME_HANDED_OVER, /* ownership moved, no value */
+        OUTCOME_DIFFERS,     /* diff mode: an apply would change it */
+        OUTCOME_MISSING,     /* diff mode: an apply would create it */
+        OUTCOME_EXTRA,       /* diff mode or prune off: it would be pruned */
+        OUTCOME_PRUNED,
+        OUTCOME_KEPT,        /* left Git, stays: `reason` */
+        OUTCOME_PARKED,
+        OUTCOME_WAITING,     /* being deleted, or waited for */
+        OUTCOME_SKIPPED,
+        OUTCOME_REFUSED,
+        OUTCOME_FAILED,
+};
+
+/* What happened to one object. Borrowed during the hook. */
+struct outcome {
+        enum outcome_kind kind;
+        const char *id;
+        struct str file;              /* empty: not known */
+        uint32_t line;
+        bool secret;
+        const struct err *err;        /* REFUSED, FAILED */
+        const char *reason;           /* in words; may be "" */
+        int64_t retry_in_ms;          /* FAILED: -1 not until Git or the schema changes */
+        const struct value *before;   /* the live object before, NULL: none or not needed */
+        const struct value *after;    /* the live object now, or what a dry-run answered */
+        const struct managed *before_owners, *after_owners;
+        const struct value *desired;
+        const struct schema *type;
+        const struct decide_note *notes;
+        size_t note_count;
+        int64_t noticed_ms;           /* loop time at which a change of the live object was noticed; 0: none was */
+};
+
+enum app_sync_status { APP_UNKNOWN, APP_SYNCED, APP_OUT_OF_SYNC };
+
+struct app_counts {
+        size_t objects, synced, out_of_sync, failed, parked, refused, pruned, kept;
+        size_t by_fingerprint, by_proof, dry_runs, writes, requests;
+};
+
+struct app;
+
+struct app_hooks {
+        void (*outcome)(void *ctx, struct app *app, const struct outcome *outcome);
+        /* What it is waiting for, for progress lines: "waiting for crd/widgets.example.io". Repeats are not told. */
+        void (*waiting)(void *ctx, struct app *app, const char *what);
+        /* Everything that can be done now is done; `prune_err` says why nothing was pruned, or NULL. */
+        void (*settled)(void *ctx, struct app *app, const struct err *prune_err);
+        /* After settled(): every write has come back through the watches. */
+        void (*observed)(void *ctx, struct app *app);
+        /*
+         * Composes what `truce status` shows, as JSON with "commit" among its members, after `old` (empty: none): the same
+         * text again when nothing changed, so that nothing is written.
+         */
+        void (*status)(void *ctx, struct app *app, struct str old, struct buf *ret_status);
+        /* The scope of some parked kind is known now: render and bind again. */
+        void (*rebind)(void *ctx, struct app *app);
+};
+
+/* What all applications share; outlives them. */
+struct app_env {
+        struct loop *loop;
+        struct kube_client *client;
+        struct cluster *cluster;
+        struct store *store;
+        struct scaler_index *scalers;
+        const struct config_agent *agent;
+        struct app_hooks hooks;
+        void *ctx;
+};
+
+struct app *app_new(const struct app_env *env, const struct config_app *config);
+/* Cancels everything under way, without callbacks. Requests already sent may still take effect. */
+void app_free(struct app *app);
+DEFINE_CLEANUP(struct app *, app_free)
+
+const struct config_app *app_config(const struct app *app);
+struct tracking app_tracking(const struct app *app);
+
+/* How far work may go. AUTO heals and applies; MANUAL looks by dry-run first; DIFF only looks. */
+void app_set_mode(struct app *app, enum decide_mode mode);
+/* Flags of a manual sync, over the application's configuration. */
+struct app_sync_options {
+        bool prune;
+        bool allow_empty;
+        int64_t prune_max_count;   /* -1: as configured */
+        bool no_prune_budget;
+};
+void app_set_sync_options(struct app *app, const struct app_sync_options *options);
+
+/* Puts a set in force (taken). The inventory is read first when it was not yet. */
+void app_set_desired(struct app *app, struct desired_set *set);
+const struct desired_set *app_desired(const struct app *app);
+
+/* Does the application want the object, or has it in its inventory? */
+bool app_knows(const struct app *app, struct str id);
+/* A live object changed; `live` NULL: it is gone, or no longer carries our label. */
+void app_live_changed(struct app *app, struct str id, const struct live *live);
+/* Looks at the object again soon: its scaler came or went. */
+void app_touch(struct app *app, struct str id);
+/* Kinds or discovery changed. */
+void app_kinds_changed(struct app *app);
+
+bool app_is_settled(const struct app *app);
+enum app_sync_status app_sync_status(const struct app *app);
+void app_counts(const struct app *app, struct app_counts *ret_counts);
+/* Why there is trouble with the application as a whole (inventory unreadable …); code 0: none. */
+const struct err *app_err(const struct app *app);
+const struct inventory *app_inventory(const struct app *app); /* NULL before it was read */
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What app.c (the pump), op.c (one object) and app_prune.c (deletion) share.
+ */
+#ifndef TRUCE_AGENT_APP_IMPL_H
+#define TRUCE_AGENT_APP_IMPL_H
+
+#include "agent/app.h"
+#include "agent/failpoint.h"
+#include "agent/types.h"
+#include "sync/backoff.h"
+#include "sync/prune.h"
+
+/* Objects begun in one turn of the loop: each costs some 0.2 ms of parsing and deciding. */
+#define APP_STARTS_PER_TURN 16
+
+/* Stages of an apply: a stage begins when the one before has nothing queued or running. */
+enum stage { STAGE_NAMESPACES, STAGE_CRDS, STAGE_REST, STAGE_COUNT };
+
+enum item_state {
+        ITEM_QUEUED,
+        ITEM_RUNNING,
+        ITEM_SYNCED,
+        ITEM_OUT_OF_SYNC, /* looked at only */
+        ITEM_WAITING,     /* for a deletion to end: an event brings it back */
+        ITEM_FAILED,      /* retry_at_ms, or never before Git or the schema changes */
+        ITEM_PARKED,
+        ITEM_REFUSED,
+        ITEM_SKIPPED,
+};
+
+struct op;
+
+/* One desired object's state. Lives as long as its id is desired. */
+struct item {
+        struct app *app;
+        const struct desired *desired; /* of the set in force */
+        enum item_state state;
+        enum stage stage;
+        struct op *op;          /* while RUNNING */
+        struct item *next;      /* in its stage's queue */
+        char *awaited_rv;       /* our write's resourceVersion, not seen in the watch yet */
+        int64_t noticed_ms;     /* when a change was noticed that has not been decided on yet; 0: none */
+        int64_t retry_at_ms;    /* FAILED; 0: no retry */
+        unsigned attempts;      /* failures in a row */
+        bool again;             /* something changed while it was RUNNING */
+        bool look_only;         /* self-heal is off: drift is told, not healed */
+        bool read_first;        /* GET it before deciding: the cache may not know it */
+        uint64_t epoch;         /* of cluster_begin_epoch() when it became desired */
+        struct arena *withheld_arena; /* NULL: nothing is withheld */
+        const struct decide_withheld *withheld;
+        size_t withheld_count;
+};
+
+struct queue {
+        struct item *first, *last;
+        unsigned running;
+};
+
+struct prune_run;
+
+struct app {
+        struct app_env env;
+        const struct config_app *config;
+        enum decide_mode mode;
+        struct app_sync_options options;
+        struct store_app *store;
+        struct inventory *inventory;  /* NULL: not read yet */
+        bool loading;
+        bool superset_saved;          /* the stored inventory covers the set in force */
+        bool inventory_dirty;
+        struct desired_set *desired;
+        struct map *items;            /* id → struct item */
+        struct queue queue[STAGE_COUNT];
+        unsigned running;
+        unsigned looking;             /* first looks under way (app_look) */
+        bool looked;
+        bool kinds_read;              /* every kind in question is synced, failed or not served */
+        const struct desired **crds;  /* of the set in force */
+        size_t crd_count;
+        struct types *types;
+        struct loop_timer *pump, *retry;
+        struct prune_run *prune;      /* while deletions go on */
+        bool prune_done;              /* for the set in force */
+        struct err prune_err;
+        struct kube_op *namespace_op; /* CreateNamespace */
+        bool namespace_ready;
+        bool discovering;
+        int64_t discovered_ms;        /* when discovery was asked last because of parked kinds */
+        unsigned discoveries;         /* in a row without effect */
+        size_t awaited;               /* items with awaited_rv */
+        struct app_counts counts;
+        struct err err;
+        struct buf status;
+        size_t extra;                 /* objects that would be pruned, were it allowed */
+        bool concluded;               /* the last save was begun */
+        bool settled;
+        bool observed;
+};
+
+/* The pump runs in a later turn; more calls before that are one. */
+void app_kick(struct app *app);
+void item_queue(struct item *item);
+/* Ends the item's work: state, outcome hook, retry. `err` for FAILED and REFUSED. */
+void item_finish(struct item *item, enum item_state state, const struct outcome *outcome, const struct err *err);
+
+/* Starts working on a queued item. */
+void op_start(struct item *item);
+void op_free(struct op *op);
+
+/* Deletions. app_prune_start() gives false when there is nothing to delete (kept ones are told to the hooks). */
+bool app_prune_start(struct app *app);
+void app_prune_free(struct prune_run *run);
+/* A live object that may be among those to go changed. */
+void app_prune_live_changed(struct app *app, struct str id, const struct live *live);
+
+/* The kind of an id in a version, when it is read; NULL otherwise. */
+struct cluster_kind *app_kind_of(const struct app *app, struct str id, struct str version);
+struct inventory_entry *app_entry(const struct app *app, struct str id);
+
+#endif

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Carries out a prune plan (sync/prune.h): stage by stage, each deletion with uid and resourceVersion, each waited for
+ * until the object is gone. What blocks (a finalizer, a lost race, a refusal) is told and tried again; finalizers are
+ * never stripped.
+ */
+#include "agent/app_impl.h"
+
+#include "base/json.h"
+#include "manifest/order.h"
+
+#define PRUNE_POLL_MS 2000      /* objects that are being deleted are looked at so often beside the watch */
+#define PRUNE_RETRY_MS 5000     /* after a refusal */
+
+enum victim_state { VICTIM_TODO, VICTIM_ASKED, VICTIM_GOING, VICTIM_GONE };
+
+struct victim {
+        struct prune_run *run;
+        char *id, *version, *uid; /* uid of the object meant; NULL: not known */
+        enum prune_stage stage;
+        enum victim_state state;
+        struct kube_op *call;
+        int64_t due_ms;       /* next look or attempt */
+};
+
+struct prune_run {
+        struct app *app;
+        struct victim *victims;
+        size_t count;
+        enum prune_stage stage;
+        struct loop_timer *timer;
+        int64_t timer_at_ms;  /* when it fires, while it runs */
+};
+
+void app_prune_free(struct prune_run *run) {
+        if (!run)
+                return;
+        for (size_t i = 0; i < run->count; i++) {
+                kube_op_cancel(run->victims[i].call);
+                free(run->victims[i].id);
+                free(run->victims[i].version);
+                free(run->victims[i].uid);
+        }
+        loop_timer_free(run->timer);
+        free(run->victims);
+        free(run);
+}
+
+/* --- the plan's input ------------------------------------------------------------------------------------------- */
+
+/* An object in Git whose id is not known yet (its kind's scope is not) may be this one. */
+static bool may_be_desired(const struct app *app, const struct inventory_id *id) {
+        for (size_t i = 0; i < app->desired->count; i++) {
+                const struct desired *d = &app->desired->objects[i];
+
+                if (d->id.n == 0 && str_eq(d->gvk.group, id->group) && str_eq(d->gvk.kind, id->kind) &&
+                    str_eq(d->name, id->name))
+                        return true;
+        }
+        return false;
+}
+
+static bool namespace_holds_desired(const struct app *app, const struct inventory_id *id) {
+        if (!manifest_is_namespace(id->group, id->kind))
+                return false;
+        for (size_t i = 0; i < app->desired->count; i++) {
+                if (str_eq(app->desired->objects[i].ns, id->name))
+                        return true;
+        }
+        return false;
+}
+
+static bool has_controller(const struct value *object) {
+        const struct value *owners = value_path(object, "metadata", "ownerReferences", NULL);
+
+        for (size_t i = 0; value_is(owners, VALUE_LIST) && i < owners->list.count; i++) {
+                if (value_truth(value_getc(owners->list.items[i], "controller"), false))
+                        return true;
+        }
+        return false;
+}
+
+static void describe_live(const struct app *app, struct prune_candidate *c, const struct live *live) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct tracking t = app_tracking(app);
+        struct managed owners;
+        struct tracker who;
+        const struct value *object = live_value(live, a, &owners);
+        bool same = c->entry->uid && strcmp(c->entry->uid, live->uid) == 0;
+
+        tracking_read(&t, object, NULL, a, &who);
+        c->exists = true;
+        c->live_uid = str_from(live->uid);
+        c->live_foreign = has_controller(object) || (!same && who.kind != TRACKER_OURS);
+        c->live_protected = manifest_value_is_kept(object) || manifest_value_is_skipped(object);
+}
+
+/* A kind that a healthy discovery does not list has no objects. */
+static bool kind_is_gone(const struct app *app) {
+        const struct kube_discovery *d = cluster_discovery(app->env.cluster);
+        size_t warnings;
+
+        kube_discovery_warnings(d, &warnings);
+        return warnings == 0;
+}
+
+static struct prune_candidate describe(const struct app *app, const struct inventory_entry *e) {
+        struct prune_candidate c = { .entry = e };
+        struct inventory_id id;
+
+        if (!inventory_id_split(str_from(e->id), &id) || may_be_desired(app, &id))
+                return c;
+        struct cluster_kind *k = app_kind_of(app, str_from(e->id), str_from(e->version));
+        c.custom = !manifest_group_is_builtin(id.group);
+        c.rank = -manifest_prune_rank(id.group, id.kind);
+        c.holds_desired = namespace_holds_desired(app, &id);
+        if (!k || cluster_kind_state(k) == CLUSTER_KIND_UNKNOWN) {
+                c.known = kind_is_gone(app);
+                return c;
+        }
+        c.known = cluster_kind_state(k) == CLUSTER_KIND_SYNCED;
+        const struct live *live = cluster_find(k, id.namespace, id.name);
+        if (live)
+                describe_live(app, &c, live);
+        return c;
+}
+
+static struct prune_candidate *gather(struct app *app, size_t *ret_count, size_t *ret_inventory) {
+        size_t count, n = 0;
+        _cleanup_(mem_freep) struct inventory_entry **list = inventory_sorted(app->inventory, &count);
+        struct prune_candidate *c = mem_alloc((count + 1) * sizeof *c);
+
+        for (size_t i = 0; i < count; i++) {
+                if (!desired_find(app->desired, str_from(list[i]->id)))
+                        c[n++] = describe(app, list[i]);
+        }
+        *ret_count = n;
+        *ret_inventory = count;
+        return c;
+}
+
+/* --- telling ---------------------------------------------------------------------------------------------------- */
+
+static void tell(struct app *app, enum outcome_kind kind, const char *id, const char *reason, const struct err *err) {
+        const struct inventory_entry *e = app_entry(app, str_from(id));
+        struct outcome o = { .kind = kind, .id = id, .reason = reason, .err = err,
+                             .file = str_from(e ? e->file : NULL), .retry_in_ms = err ? PRUNE_RETRY_MS : -1 };
+
+        app->env.hooks.outcome(app->env.ctx, app, &o);
+}
+
+/* --- deletions -------------------------------------------------------------------------------------------------- */
+
+static void go_on(void *ctx);
+
+static void later(struct prune_run *run, int64_t ms) {
+        int64_t at_ms = loop_now_ms(run->app->env.loop) + ms;
+
+        if (loop_timer_is_running(run->timer) && run->timer_at_ms <= at_ms)
+                return;
+        run->timer_at_ms = at_ms;
+        loop_timer_start(run->timer, ms);
+}
+
+static void gone(struct victim *v) {
+        struct app *app = v->run->app;
+
+        if (v->state == VICTIM_GONE)
+                return;
+        v->state = VICTIM_GONE;
+        app->counts.pruned++;
+        tell(app, OUTCOME_PRUNED, v->id, "", NULL);
+        inventory_remove(app->inventory, str_from(v->id));
+        app->inventory_dirty = true;
+        failpoint("mid-prune");
+        later(v->run, 0);
+}
+
+/* It is not ours to delete any more: replaced, or taken by somebody else. */
+static void spare(struct victim *v, enum prune_verdict verdict) {
+        struct app *app = v->run->app;
+
+        v->state = VICTIM_GONE;
+        if (verdict == PRUNE_FORGET)
+                inventory_remove(app->inventory, str_from(v->id));
+        else
+                tell(app, OUTCOME_KEPT, v->id, prune_reason(verdict), NULL);
+        app->inventory_dirty = true;
+        later(v->run, 0);
+}
+
+static bool locate(const struct victim *v, struct cluster_kind **ret_kind, struct kube_location *ret_at) {
+        struct inventory_id id;
+
+        *ret_kind = app_kind_of(v->run->app, str_from(v->id), str_from(v->version));
+        if (!*ret_kind || !inventory_id_split(str_from(v->id), &id))
+                return false;
+        *ret_at = kube_resource_location(cluster_kind_resource(*ret_kind), id.namespace, id.name);
+        return true;
+}
+
+static const struct live *live_of(const struct victim *v) {
+        struct inventory_id id;
+        struct cluster_kind *k = app_kind_of(v->run->app, str_from(v->id), str_from(v->version));
+
+        return k && inventory_id_split(str_from(v->id), &id) ? cluster_find(k, id.namespace, id.name) : NULL;
+}
+
+static void wait_for(struct victim *v, int64_t ms) {
+        v->due_ms = loop_now_ms(v->run->app->env.loop) + ms;
+        later(v->run, ms);
+}
+
+static void tell_blockers(struct victim *v, const struct live *live) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(buf_done) struct buf what = buf_make(4096);
+        struct managed owners;
+        const struct value *finalizers = value_path(live_value(live, a, &owners), "metadata", "finalizers", NULL);
+
+        buf_addf(&what, "%s to be gone", v->id);
+        for (size_t i = 0; value_is(finalizers, VALUE_LIST) && i < finalizers->list.count; i++)
+                buf_addf(&what, "%s%.*s", i ? ", " : ": held by finalizer ", STR_FMT(value_text(finalizers->list.items[i])));
+        v->run->app->env.hooks.waiting(v->run->app->env.ctx, v->run->app, what.p);
+}
+
+static void looked(void *ctx, const struct kube_result *result) {
+        struct victim *v = ctx;
+        struct cluster_kind *k;
+        struct kube_location at;
+
+        v->call = NULL;
+        if (result->err.code == ERR_NOTFOUND) {
+                if (locate(v, &k, &at))
+                        cluster_drop(k, at.namespace, at.name);
+                gone(v);
+                return;
+        }
+        if (result->err.code == 0 && locate(v, &k, &at)) {
+                const struct live *live = cluster_put(k, result->body, NULL);
+
+                if (live && v->uid && strcmp(live->uid, v->uid) != 0) {
+                        gone(v);
+                        return;
+                }
+                if (live && live->deleting) {
+                        v->state = VICTIM_GOING;
+                        tell_blockers(v, live);
+                } else {
+                        v->state = VICTIM_TODO;
+                }
+        }
+        wait_for(v, v->state == VICTIM_TODO ? 0 : PRUNE_POLL_MS);
+}
+
+static void look(struct victim *v) {
+        struct cluster_kind *k;
+        struct kube_location at;
+
+        if (!locate(v, &k, &at)) {
+                gone(v);
+                return;
+        }
+        v->run->app->counts.requests++;
+        v->call = kube_client_get(v->run->app->env.client, &at, 0, looked, v);
+}
+
+static void deleted(void *ctx, const struct kube_result *result) {
+        struct victim *v = ctx;
+
+        v->call = NULL;
+        if (v->state == VICTIM_GONE)
+                return;
+        if (result->err.code == 0) {
+                v->state = VICTIM_GOING;
+                wait_for(v, PRUNE_POLL_MS);
+        } else if (result->err.code == ERR_NOTFOUND) {
+                gone(v);
+        } else if (result->err.code == ERR_CONFLICT) {
+                look(v);
+        } else {
+                tell(v->run->app, OUTCOME_FAILED, v->id, "prune", &result->err);
+                v->state = VICTIM_TODO;
+                wait_for(v, PRUNE_RETRY_MS);
+        }
+}
+
+/* Judged once more on what is live now: between plan and deletion somebody may have protected or taken it. */
+static void delete(struct victim *v) {
+        struct app *app = v->run->app;
+        const struct live *live = live_of(v);
+        const struct inventory_entry *e = app_entry(app, str_from(v->id));
+        struct cluster_kind *k;
+        struct kube_location at;
+
+        if (!e || !live || !locate(v, &k, &at)) {
+                look(v);
+                return;
+        }
+        struct prune_candidate c = describe(app, e);
+        if (c.live_foreign || c.live_protected || c.holds_desired) {
+                spare(v, c.live_foreign ? (v->uid ? PRUNE_KEEP_FOREIGN : PRUNE_FORGET)
+                         : c.live_protected ? PRUNE_KEEP_PROTECTED : PRUNE_KEEP_NAMESPACE);
+                return;
+        }
+        free(v->uid);
+        v->uid = str_dup(str_from(live->uid));
+        v->state = VICTIM_ASKED;
+        app->counts.requests++;
+        app->counts.writes++;
+        struct kube_delete how = { .uid = str_from(v->uid), .resource_version = str_from(live->rv),
+                                   .propagation = KUBE_PROPAGATION_BACKGROUND };
+        v->call = kube_client_delete(app->env.client, &at, &how, deleted, v);
+}
+
+static void step(struct victim *v, int64_t now_ms) {
+        if (v->call || v->state == VICTIM_GONE)
+                return;
+        if (v->due_ms > now_ms) {
+                later(v->run, v->due_ms - now_ms);
+                return;
+        }
+        if (v->state == VICTIM_TODO)
+                delete(v);
+        else
+                look(v);
+}
+
+static bool stage_is_over(const struct prune_run *run) {
+        for (size_t i = 0; i < run->count; i++) {
+                if (run->victims[i].stage == run->stage && run->victims[i].state != VICTIM_GONE)
+                        return false;
+        }
+        return true;
+}
+
+static void end(struct prune_run *run) {
+        struct app *app = run->app;
+
+        app->prune = NULL;
+        app_prune_free(run);
+        app_kick(app);
+}
+
+static void go_on(void *ctx) {
+        struct prune_run *run = ctx;
+        int64_t now_ms = loop_now_ms(run->app->env.loop);
+
+        while (run->stage < PRUNE_STAGES && stage_is_over(run))
+                run->stage++;
+        if (run->stage == PRUNE_STAGES) {
+                end(run);
+                return;
+        }
+        for (size_t i = 0; i < run->count; i++) {
+                if (run->victims[i].stage == run->stage)
+                        step(&run->victims[i], now_ms);
+        }
+}
+
+void app_prune_live_changed(struct app *app, struct str id, const struct live *live) {
+        struct prune_run *run = app->prune;
+
+        for (size_t i = 0; run && !live && i < run->count; i++) {
+                struct victim *v = &run->victims[i];
+
+                /* Gone, or without our label: a look tells. */
+                if (str_eqc(id, v->id) && v->state == VICTIM_GOING) {
+                        v->due_ms = 0;
+                        later(run, 0);
+                }
+        }
+}
+
+/* --- the start -------------------------------------------------------------------------------------------------- */
+
+static void begin_run(struct app *app, const struct prune_plan *plan) {
+        struct prune_run *run = mem_zalloc(sizeof *run);
+
+        run->app = app;
+        run->timer = loop_timer_new(app->env.loop, go_on, run);
+        run->victims = mem_zalloc((plan->count + 1) * sizeof *run->victims);
+        for (size_t i = 0; i < plan->count; i++) {
+                const struct prune_step *s = &plan->steps[i];
+
+                if (s->verdict != PRUNE_DELETE)
+                        continue;
+                run->victims[run->count++] = (struct victim){
+                        .run = run, .id = str_dup(str_from(s->entry->id)), .version = str_dup(str_from(s->entry->version)),
+                        .uid = s->entry->uid ? str_dup(str_from(s->entry->uid)) : NULL, .stage = s->stage,
+                };
+        }
+        app->prune = run;
+        later(run, 0);
+}
+
+static void tell_kept(struct app *app, const struct prune_plan *plan) {
+        for (size_t i = 0; i < plan->count; i++) {
+                const struct prune_step *s = &plan->steps[i];
+                struct inventory_entry *e = inventory_find(app->inventory, str_from(s->entry->id));
+
+                if (s->verdict == PRUNE_FORGET) {
+                        inventory_remove(app->inventory, str_from(s->entry->id));
+                        app->inventory_dirty = true;
+                        continue;
+                }
+                if (s->verdict != PRUNE_DELETE) {
+                        app->counts.kept++;
+                        tell(app, OUTCOME_KEPT, s->entry->id, prune_reason(s->verdict), NULL);
+                }
+                if (!(e->flags & INVENTORY_TOMBSTONE)) {
+                        e->flags |= INVENTORY_TOMBSTONE;
+                        app->inventory_dirty = true;
+                }
+        }
+}
+
+static void tell_extra(struct app *app, const struct prune_plan *plan) {
+        for (size_t i = 0; i < plan->count; i++) {
+                if (plan->steps[i].verdict == PRUNE_DELETE)
+                        tell(app, OUTCOME_EXTRA, plan->steps[i].entry->id, "left Git; it would be pruned", NULL);
+        }
+}
+
+bool app_prune_start(struct app *app) {
+        size_t count, inventory;
+        _cleanup_(mem_freep) struct prune_candidate *c = gather(app, &count, &inventory);
+        const struct config_agent *agent = app->env.agent;
+        int64_t max_count = app->options.prune_max_count >= 0 ? app->options.prune_max_count : agent->prune_max_count;
+        struct prune_limits limits = {
+                app->options.no_prune_budget ? UINT32_MAX : (unsigned)max_count,
+                app->options.prune_max_count >= 0 ? 0 : (unsigned)agent->prune_max_percent, app->options.allow_empty,
+        };
+        struct prune_input in = { c, count, inventory, app->desired->count, app->desired->complete };
+        struct prune_plan plan;
+
+        app->prune_err.code = 0;
+        app->extra = 0;
+        if (count == 0 || prune_plan(&in, &limits, &plan, &app->prune_err) < 0)
+                return false;
+
+        bool run = plan.deletions && app->options.prune && !app->config->prune_disabled && app->mode != DECIDE_DIFF;
+        if (app->mode != DECIDE_DIFF)
+                tell_kept(app, &plan);
+        if (run) {
+                begin_run(app, &plan);
+        } else {
+                app->extra = plan.deletions;
+                tell_extra(app, &plan);
+        }
+        prune_plan_done(&plan);
+        return run;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/desired.h"
+
+#include "manifest/order.h"
+
+static void copy_object(struct desired_set *set, const struct manifest_object *o, enum desired_state state) {
+        struct arena *a = set->arena;
+        struct desired *d = &set->objects[set->count++];
+
+        *d = (struct desired){
+                .id = arena_str(a, o->id),
+                .gvk = { arena_str(a, o->group), arena_str(a, o->version), arena_str(a, o->kind) },
+                .ns = arena_str(a, o->ns),
+                .name = arena_str(a, o->name),
+                .text = arena_str(a, o->canonical),
+                .file = arena_str(a, o->file),
+                .line = o->line,
+                .rank = manifest_apply_rank(o->group, o->kind),
+                .state = state == DESIRED_OK && o->skip_reconcile ? DESIRED_SKIPPED : state,
+                .secret = o->secret,
+                .kept = manifest_is_kept(o),
+        };
+        set->created_namespaces |= manifest_is_namespace(o->group, o->kind);
+}
+
+static int in_apply_order(const void *a, const void *b) {
+        const struct desired *x = a, *y = b;
+
+        return x->rank != y->rank ? x->rank - y->rank : str_cmp(x->id, y->id);
+}
+
+static struct manifest_problem *copy_problems(struct arena *a, const struct manifest_problem *first, size_t first_count,
+                                              const struct manifest_problem *second, size_t second_count) {
+        struct manifest_problem *all = arena_alloc(a, (first_count + second_count + 1) * sizeof *all);
+
+        for (size_t i = 0; i < first_count + second_count; i++) {
+                const struct manifest_problem *p = i < first_count ? &first[i] : &second[i - first_count];
+
+                all[i] = (struct manifest_problem){ p->code, arena_str(a, p->file), p->line, arena_str(a, p->object),
+                                                    arena_str(a, p->message) };
+        }
+        return all;
+}
+
+struct desired_set *desired_set_new(const struct manifest_set *set, const struct manifest_bound *bound,
+                                    const struct git_id *commit) {
+        size_t count = bound->object_count + bound->parked_count + bound->refused_count;
+        struct desired_set *d = mem_zalloc(sizeof *d);
+
+        d->commit = *commit;
+        d->complete = set->complete;
+        d->arena = arena_new(0);
+        d->objects = arena_alloc(d->arena, (count + 1) * sizeof *d->objects);
+        for (size_t i = 0; i < bound->object_count; i++)
+                copy_object(d, &bound->objects[i], DESIRED_OK);
+        for (size_t i = 0; i < bound->parked_count; i++)
+                copy_object(d, &bound->parked[i], DESIRED_PARKED);
+        for (size_t i = 0; i < bound->refused_count; i++)
+                copy_object(d, &bound->refused[i], DESIRED_REFUSED);
+        qsort(d->objects, d->count, sizeof *d->objects, in_apply_order);
+
+        d->by_id = map_new(NULL);
+        for (size_t i = 0; i < d->count; i++) {
+                if (d->objects[i].id.n)
+                        map_set(d->by_id, d->objects[i].id, &d->objects[i]);
+        }
+        d->error_count = set->error_count + bound->error_count;
+        d->errors = copy_problems(d->arena, set->errors, set->error_count, bound->errors, bound->error_count);
+        d->warning_count = set->warning_count + bound->warning_count;
+        d->warnings = copy_problems(d->arena, set->warnings, set->warning_count, bound->warnings, bound->warning_count);
+        return d;
+}
+
+void desired_set_free(struct desired_set *set) {
+        if (!set)
+                return;
+        map_free(set->by_id);
+        arena_free(set->arena);
+        free(set);
+}
+
+const struct desired *desired_find(const struct desired_set *set, struct str id) {
+        return set ? map_find(set->by_id, id) : NULL;
+}
+
+struct str desired_title(const struct desired *d, struct arena *a) {
+        _cleanup_(buf_done) struct buf out = buf_make(4096);
+
+        object_key_print(&out, &(struct object_key){ d->gvk.group, d->gvk.kind, d->ns, d->name });
+        return arena_str(a, buf_str(&out));
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The desired objects of one application at one revision, in the form the loop thread keeps: one compact record each,
+ * canonical text instead of trees. Made on a pool thread from a rendered and bound set, which may be freed afterwards.
+ *
+ * Invariants: immutable; records are sorted in apply order; ids are unique. Parked objects (kind not served) whose scope
+ * is not known have no id; everything else has one.
+ *
+ * Thread rule: made on any thread, then readable from any; freed by its holder.
+ */
+#ifndef TRUCE_AGENT_DESIRED_H
+#define TRUCE_AGENT_DESIRED_H
+
+#include "base/map.h"
+#include "git/source.h"
+#include "kube/gvk.h"
+#include "manifest/bind.h"
+
+enum desired_state {
+        DESIRED_OK,
+        DESIRED_PARKED,  /* its kind is not served yet */
+        DESIRED_REFUSED, /* wanted by Git, but not to be applied: see the render's problems */
+        DESIRED_SKIPPED, /* skip-reconcile: wanted, never touched */
+};
+
+struct desired {
+        struct str id;        /* "group/Kind/namespace/name"; empty: parked without a known scope */
+        struct gvk gvk;
+        struct str ns, name;
+        struct str text;      /* canonical, as it is applied; empty when refused before binding */
+        struct str file;
+        uint32_t line;
+        int rank;             /* apply order */
+        enum desired_state state;
+        bool secret;
+        bool kept;            /* protected from prune by its annotations */
+};
+
+struct desired_set {
+        struct git_id commit;
+        struct desired *objects;
+        size_t count;
+        struct map *by_id;    /* id → struct desired */
+        bool complete;        /* false: some document could not be read, nothing may be pruned */
+        bool created_namespaces; /* holds a Namespace object */
+        struct manifest_problem *errors; /* the render's and the binding's, worst first; texts in the arena */
+        size_t error_count;
+        struct manifest_problem *warnings;
+        size_t warning_count;
+        struct arena *arena;
+};
+
+/* Copies all it needs. */
+struct desired_set *desired_set_new(const struct manifest_set *set, const struct manifest_bound *bound,
+                                    const struct git_id *commit);
+void desired_set_free(struct desired_set *set);
+DEFINE_CLEANUP(struct desired_set *, desired_set_free)
+
+/* NULL: not desired. */
+const struct desired *desired_find(const struct desired_set *set, struct str id);
+
+/* "deploy/web" in people's words is the cli's business; this is "Deployment shop/web" with the group when it has one. */
+struct str desired_title(const struct desired *d, struct arena *a);
+
+#endif

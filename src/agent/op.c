@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One object, from "something may differ" to a verdict. An op goes in rounds: read what is known, decide() (own/decide.h),
+ * send at most one request, look at the answer, and either end or go round again with what the answer showed.
+ *
+ *   GET          when the cache may not know the object, or lost sight of it, or a managedFields patch needs it whole
+ *   dry-run      changes nothing → fingerprint; else the difference is told (diff) or applied (sync)
+ *   apply        fingerprint from the response; once more round when a scaler may want a hand-over
+ *   JSON patch   a hand-over or take-over; the response is checked and decided on
+ *   409, 422     fields: decide_conflict(); everything else: GET and decide again, at most OP_MAX_ROUNDS times
+ *   no answer    the outcome is unknown: GET and decide again
+ *
+ * Memory: everything of a round lives in its arena.
+ */
+#include "agent/app_impl.h"
+
+#include "base/json.h"
+
+#define OP_MAX_ROUNDS 12      /* requests of one op; a contested object is given up on and retried later */
+#define OP_JITTER_FROM_ROUND 4
+#define OP_JITTER_MS 500
+
+enum op_await { OP_NOTHING, OP_GET, OP_DRY_RUN, OP_APPLY, OP_PATCH };
+
+struct op {
+        struct item *item;
+        struct app *app;
+        struct cluster_kind *kind;
+        struct kube_op *call;
+        struct loop_timer *again;  /* begins a round after a lost race */
+        struct arena *arena;       /* of this round */
+        struct decide_input in;
+        struct decision decision;
+        struct managed managed;
+        enum op_await await;
+        enum decide_mode mode;
+        unsigned rounds;
+        bool full;                 /* in.live is whole, as the server sent it */
+        bool created, wrote, handed_over;
+        char *before;              /* live text before our first write; NULL: it did not exist */
+};
+
+static void begin_round(struct op *op, struct str whole);
+static void get(struct op *op);
+
+void op_free(struct op *op) {
+        if (!op)
+                return;
+        kube_op_cancel(op->call);
+        loop_timer_free(op->again);
+        arena_free(op->arena);
+        free(op->before);
+        free(op);
+}
+
+/* --- ends ------------------------------------------------------------------------------------------------------- */
+
+static void finish(struct op *op, enum item_state state, struct outcome outcome, const struct err *err) {
+        struct item *item = op->item;
+
+        outcome.id = item->desired->id.p;
+        outcome.file = item->desired->file;
+        outcome.line = item->desired->line;
+        outcome.secret = item->desired->secret;
+        outcome.noticed_ms = item->noticed_ms;
+        outcome.desired = op->in.desired;
+        outcome.type = op->in.type;
+        if (!outcome.reason)
+                outcome.reason = "";
+        if (!outcome.notes) {
+                outcome.notes = op->decision.notes;
+                outcome.note_count = op->decision.note_count;
+        }
+        item->op = NULL;
+        item_finish(item, state, &outcome, err);
+        op_free(op); /* last: the outcome borrows from its arena */
+}
+
+static void fail(struct op *op, const struct err *err) {
+        finish(op, ITEM_FAILED, (struct outcome){ .kind = OUTCOME_FAILED, .err = err }, err);
+}
+
+/* What the object looked like before we wrote, as a value of the round's arena. */
+static const struct value *before_value(struct op *op) {
+        const struct value *v;
+
+        if (!op->before || json_parse(str_from(op->before), op->arena, &v, NULL) < 0)
+                return NULL;
+        return v;
+}
+
+static void done(struct op *op) {
+        struct outcome o = { .kind = OUTCOME_UNCHANGED };
+
+        if (op->wrote || op->created) {
+                o.kind = op->created ? OUTCOME_CREATED : OUTCOME_CONFIGURED;
+                o.before = before_value(op);
+                o.after = op->in.live;
+                o.after_owners = &op->managed;
+        } else if (op->handed_over) {
+                o.kind = OUTCOME_HANDED_OVER;
+        }
+        finish(op, ITEM_SYNCED, o, NULL);
+}
+
+/* --- what an apply showed --------------------------------------------------------------------------------------- */
+
+static bool same_text(const char *a, struct str b) {
+        return a ? str_eqc(b, a) : b.n == 0;
+}
+
+/*
+ * Writes down that the object, as it stands in in.live, is what an apply of decision.effective leaves. A fingerprint that
+ * cannot be made costs a dry-run next time, nothing else.
+ */
+static void note_converged(struct op *op) {
+        const struct desired *d = op->item->desired;
+        struct inventory_entry *e = inventory_add(op->app->inventory, d->id, d->gvk.version), old = *e;
+        struct str uid = value_text(value_path(op->in.live, "metadata", "uid", NULL));
+        struct hash128 fingerprint;
+        int r = fingerprint_of(store_key(op->app->env.store), op->decision.effective, op->in.live, &op->managed,
+                               op->in.type, op->arena, &fingerprint, NULL);
+        unsigned flags = (e->flags & INVENTORY_ADOPTED) | (d->kept ? INVENTORY_KEEP : 0);
+
+        if (r == 0 && old.has_fingerprint && hash128_eq(old.fingerprint, fingerprint) && flags == old.flags &&
+            same_text(old.uid, uid) && same_text(old.version, d->gvk.version) && same_text(old.file, d->file))
+                return;
+        inventory_set_uid(e, uid);
+        inventory_set_version(e, d->gvk.version);
+        inventory_set_file(e, d->file);
+        inventory_set_fingerprint(e, r < 0 ? NULL : &fingerprint);
+        e->flags = flags;
+        op->app->inventory_dirty = true;
+}
+
+/* Is what a dry-run answered, on the paths that would be ours, what stands there already? */
+static bool dry_run_is_no_op(struct op *op, const struct value *answer, const struct managed *owners) {
+        const struct managed_entry *now = managed_ours(&op->managed), *then = managed_ours(owners);
+
+        if (!now || !then || !now->set || !then->set || !fieldset_equal(now->set, then->set) ||
+            !str_eq(now->api_version, then->api_version))
+                return false;
+
+        const struct value *x = own_project(op->in.live, now->set, op->in.type, op->arena);
+        const struct value *y = own_project(answer, then->set, op->in.type, op->arena);
+        return x && y && value_equal(x, y);
+}
+
+/* --- answers ---------------------------------------------------------------------------------------------------- */
+
+static void again_now(void *ctx) {
+        get(ctx);
+}
+
+/* Lost a race, or do not know what happened: read and decide again, a little later when it goes on like that. */
+static void read_again(struct op *op, const struct err *err) {
+        if (++op->rounds >= OP_MAX_ROUNDS) {
+                fail(op, err);
+                return;
+        }
+        int64_t wait_ms = 0;
+        if (op->rounds >= OP_JITTER_FROM_ROUND)
+                wait_ms = (int64_t)loop_random(op->app->env.loop, OP_JITTER_MS);
+        loop_timer_start(op->again, wait_ms);
+}
+
+static void got(void *ctx, const struct kube_result *result) {
+        struct op *op = ctx;
+        const struct desired *d = op->item->desired;
+        struct err err = result->err;
+
+        op->call = NULL;
+        op->item->read_first = false;
+        if (err.code == ERR_NOTFOUND && !result->status.not_served) {
+                cluster_drop(op->kind, d->ns, d->name);
+                begin_round(op, STR(""));
+                return;
+        }
+        if (err.code || !cluster_put(op->kind, result->body, &err)) {
+                fail(op, &err);
+                return;
+        }
+        begin_round(op, result->body);
+}
+
+static struct kube_location location(const struct op *op) {
+        return kube_resource_location(cluster_kind_resource(op->kind), op->item->desired->ns, op->item->desired->name);
+}
+
+static void get(struct op *op) {
+        struct kube_location at = location(op);
+
+        op->await = OP_GET;
+        op->app->counts.requests++;
+        op->call = kube_client_get(op->app->env.client, &at, 0, got, op);
+}
+
+static void send_decision(struct op *op);
+
+/* The server refused fields: each cause is judged by policy, and what is left is sent again. */
+static void resolve_conflict(struct op *op, const struct kube_result *result) {
+        struct decide_cause *causes = arena_alloc(op->arena, (result->status.cause_count + 1) * sizeof *causes);
+        struct decision before = op->decision;
+        struct err err = result->err;
+        size_t n = 0;
+
+        for (size_t i = 0; i < result->status.cause_count; i++) {
+                const struct kube_cause *c = &result->status.causes[i];
+
+                if (str_eqc(c->reason, "FieldManagerConflict"))
+                        causes[n++] = (struct decide_cause){ arena_str(op->arena, c->manager),
+                                                             arena_str(op->arena, c->subresource),
+                                                             arena_str(op->arena, c->field) };
+        }
+        if (++op->rounds >= OP_MAX_ROUNDS) {
+                fail(op, &err);
+                return;
+        }
+        if (decide_conflict(&op->in, &before, causes, n, op->arena, &op->decision, &err) < 0) {
+                fail(op, &err);
+                return;
+        }
+        if (op->decision.verdict == DECIDE_REFUSE && !op->full) {
+                get(op);
+                return;
+        }
+        send_decision(op);
+}
+
+static void refused(struct op *op, const struct kube_result *result) {
+        struct err err = result->err;
+
+        switch (result->status.conflict) {
+        case KUBE_CONFLICT_FIELDS:
+                resolve_conflict(op, result);
+                return;
+        case KUBE_CONFLICT_NONE:
+                break;
+        default:
+                read_again(op, &err);
+                return;
+        }
+        if (err.code == ERR_TIMEOUT || err.code == ERR_UNREACHABLE) {
+                read_again(op, &err);
+                return;
+        }
+        fail(op, &err);
+}
+
+/* Makes the answer the live object of this round. */
+static int take_answer(struct op *op, struct str body, struct err *err) {
+        const struct value *answer;
+        int r = json_parse(body, op->arena, &answer, err);
+
+        if (r == 0)
+                r = managed_parse(answer, op->arena, &op->managed, err);
+        if (r < 0)
+                return err_wrap(err, r, "the answer of the API server");
+        op->in.live = answer;
+        op->in.managed = &op->managed;
+        op->full = true;
+        return 0;
+}
+
+static void dry_run_answered(struct op *op, const struct kube_result *result) {
+        const struct value *answer;
+        struct managed owners;
+        struct err err = { 0 };
+
+        if (json_parse(result->body, op->arena, &answer, &err) < 0 ||
+            managed_parse(answer, op->arena, &owners, &err) < 0) {
+                fail(op, &err);
+                return;
+        }
+        if (op->in.live && dry_run_is_no_op(op, answer, &owners)) {
+                note_converged(op);
+                done(op);
+                return;
+        }
+        if (op->mode == DECIDE_DIFF) {
+                finish(op, ITEM_OUT_OF_SYNC,
+                       (struct outcome){ .kind = op->in.live ? OUTCOME_DIFFERS : OUTCOME_MISSING, .before = op->in.live,
+                                         .before_owners = &op->managed, .after = answer, .after_owners = &owners },
+                       NULL);
+                return;
+        }
+        op->mode = DECIDE_AUTO; /* it was looked at; now for real */
+        begin_round(op, op->full ? value_canonical(op->arena, op->in.live) : STR(""));
+}
+
+static void await_echo(struct op *op, const char *rv) {
+        struct item *item = op->item;
+
+        op->app->awaited += item->awaited_rv == NULL;
+        free(item->awaited_rv);
+        item->awaited_rv = str_dup(str_from(rv));
+}
+
+static bool may_need_hand_over(struct op *op) {
+        struct scale_target target = scale_target_of(op->in.desired);
+
+        return scaler_find(op->app->env.scalers, &target) != NULL || op->decision.withheld_count > 0;
+}
+
+static void apply_answered(struct op *op, const struct kube_result *result) {
+        const struct live *now = cluster_find(op->kind, op->item->desired->ns, op->item->desired->name);
+        _cleanup_(mem_freep) char *old_rv = now ? str_dup(str_from(now->rv)) : NULL;
+        struct err err = { 0 };
+
+        failpoint("after-apply");
+        if (!op->before && now)
+                op->before = str_dup((struct str){ now->text, now->text_bytes });
+        now = cluster_put(op->kind, result->body, &err);
+        if (!now || take_answer(op, result->body, &err) < 0) {
+                fail(op, &err);
+                return;
+        }
+        op->created |= result->http_status == 201;
+        if (!same_text(old_rv, str_from(now->rv))) {
+                op->wrote = true;
+                await_echo(op, now->rv);
+        }
+        note_converged(op);
+        if (may_need_hand_over(op) && ++op->rounds < OP_MAX_ROUNDS)
+                begin_round(op, result->body);
+        else
+                done(op);
+}
+
+static void patch_answered(struct op *op, const struct kube_result *result) {
+        struct managed after = op->decision.after;
+        struct err err = { 0 };
+        const struct live *now = cluster_put(op->kind, result->body, &err);
+
+        if (!now || take_answer(op, result->body, &err) < 0) {
+                fail(op, &err);
+                return;
+        }
+        if (handover_check(op->in.live, &after, op->arena, &err) < 0) {
+                read_again(op, &err);
+                return;
+        }
+        op->handed_over = true;
+        await_echo(op, now->rv);
+        failpoint("after-hand-over");
+        if (++op->rounds < OP_MAX_ROUNDS)
+                begin_round(op, result->body);
+        else
+                fail(op, &(struct err){ .code = ERR_CONFLICT, .msg = "ownership changes again and again" });
+}
+
+static void answered(void *ctx, const struct kube_result *result) {
+        struct op *op = ctx;
+
+        op->call = NULL;
+        if (result->err.code)
+                refused(op, result);
+        else if (op->await == OP_DRY_RUN)
+                dry_run_answered(op, result);
+        else if (op->await == OP_PATCH)
+                patch_answered(op, result);
+        else
+                apply_answered(op, result);
+}
+
+/* --- requests --------------------------------------------------------------------------------------------------- */
+
+static void send_apply(struct op *op, bool dry_run) {
+        struct kube_location at = location(op);
+        struct kube_write how = { .field_manager = STR(OWN_MANAGER), .force = op->decision.force, .dry_run = dry_run,
+                                  .validation = KUBE_VALIDATION_STRICT };
+
+        op->await = dry_run ? OP_DRY_RUN : OP_APPLY;
+        op->app->counts.requests++;
+        if (dry_run)
+                op->app->counts.dry_runs++;
+        else
+                op->app->counts.writes++;
+        op->call = kube_client_apply(op->app->env.client, &at, value_canonical(op->arena, op->decision.body), &how,
+                                     answered, op);
+}
+
+static void send_patch(struct op *op) {
+        struct kube_location at = location(op);
+        struct kube_write how = { .field_manager = STR(OWN_MANAGER) };
+
+        if (!op->full) {
+                get(op);
+                return;
+        }
+        op->await = OP_PATCH;
+        op->app->counts.requests++;
+        op->app->counts.writes++;
+        op->call = kube_client_patch(op->app->env.client, &at, KUBE_PATCH_JSON,
+                                     value_canonical(op->arena, op->decision.patch), &how, answered, op);
+}
+
+static void keep_withheld(struct op *op) {
+        struct item *item = op->item;
+
+        if (op->decision.withheld == item->withheld)
+                return;
+        arena_free(item->withheld_arena);
+        item->withheld_arena = NULL;
+        item->withheld = NULL;
+        item->withheld_count = op->decision.withheld_count;
+        if (!item->withheld_count)
+                return;
+        item->withheld_arena = arena_new(0);
+        struct decide_withheld *copy = arena_alloc(item->withheld_arena, item->withheld_count * sizeof *copy);
+        for (size_t i = 0; i < item->withheld_count; i++)
+                copy[i] = (struct decide_withheld){
+                        field_path_dup(item->withheld_arena, op->decision.withheld[i].path),
+                        arena_str(item->withheld_arena, op->decision.withheld[i].manager),
+                        arena_str(item->withheld_arena, op->decision.withheld[i].subresource),
+                };
+        item->withheld = copy;
+}
+
+static void nothing_to_do(struct op *op) {
+        op->app->counts.by_fingerprint += op->decision.by_fingerprint;
+        op->app->counts.by_proof += op->decision.by_proof;
+        note_converged(op);
+        done(op);
+}
+
+static void refuse(struct op *op) {
+        struct err err;
+
+        err_set(&err, ERR_DENIED, "%.*s", STR_FMT(op->decision.reason));
+        finish(op, ITEM_REFUSED, (struct outcome){ .kind = OUTCOME_REFUSED, .err = &err }, &err);
+}
+
+static void create(struct op *op) {
+        if (op->mode == DECIDE_DIFF)
+                finish(op, ITEM_OUT_OF_SYNC, (struct outcome){ .kind = OUTCOME_MISSING, .after = op->decision.body }, NULL);
+        else
+                send_apply(op, false);
+}
+
+static void send_decision(struct op *op) {
+        keep_withheld(op);
+        switch (op->decision.verdict) {
+        case DECIDE_NOTHING:
+                nothing_to_do(op);
+                return;
+        case DECIDE_CREATE:
+                create(op);
+                return;
+        case DECIDE_APPLY:
+                send_apply(op, false);
+                return;
+        case DECIDE_DRY_RUN:
+                send_apply(op, true);
+                return;
+        case DECIDE_PATCH:
+                send_patch(op);
+                return;
+        case DECIDE_WAIT:
+                finish(op, ITEM_WAITING,
+                       (struct outcome){ .kind = OUTCOME_WAITING, .reason = arena_str(op->arena, op->decision.reason).p },
+                       NULL);
+                return;
+        case DECIDE_REFUSE:
+                refuse(op);
+                return;
+        }
+}
+
+/* --- a round ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * An object with the uid that our inventory holds is ours whatever marks it has lost; for others the marks decide.
+ */
+static struct str foreign_tracker(struct op *op) {
+        const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
+        struct tracking t = app_tracking(op->app);
+        struct tracker who;
+
+        if (!op->in.live)
+                return STR("");
+        if (e && e->uid && str_eqc(value_text(value_path(op->in.live, "metadata", "uid", NULL)), e->uid))
+                return STR("");
+        tracking_read(&t, op->in.live, op->in.desired, op->arena, &who);
+        if (who.kind == TRACKER_ARGOCD && who.same_app && op->app->env.agent->adopt_argocd)
+                return STR("");
+        return who.kind == TRACKER_NONE || who.kind == TRACKER_OURS ? STR("") : who.owner;
+}
+
+static int read_live(struct op *op, struct str whole, struct err *err) {
+        const struct desired *d = op->item->desired;
+
+        if (whole.n)
+                return take_answer(op, whole, err);
+
+        const struct live *live = cluster_find(op->kind, d->ns, d->name);
+        op->full = false;
+        op->in.live = NULL;
+        op->in.managed = NULL;
+        if (!live)
+                return 0;
+        op->in.live = live_value(live, op->arena, &op->managed);
+        op->in.managed = &op->managed;
+        return 0;
+}
+
+/* The body of the kept answer belongs to the old round's arena, so the new round begins before the old one is freed. */
+static void begin_round(struct op *op, struct str whole) {
+        _cleanup_(arena_freep) struct arena *old = TAKE_PTR(op->arena);
+        const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
+        struct type type = types_find(op->app->types, op->kind);
+        struct err err = { 0 };
+
+        op->arena = arena_new(0);
+        op->in = (struct decide_input){
+                .type = type.schema,
+                .crd = type.crd,
+                .key = store_key(op->app->env.store),
+                .fingerprint = e && e->has_fingerprint ? &e->fingerprint : NULL,
+                .scalers = op->app->env.scalers,
+                .withheld = op->item->withheld,
+                .withheld_count = op->item->withheld_count,
+                .mode = op->mode,
+        };
+        op->decision = (struct decision){ 0 };
+        if (json_parse(op->item->desired->text, op->arena, &op->in.desired, &err) < 0 || read_live(op, whole, &err) < 0) {
+                fail(op, &err);
+                return;
+        }
+        op->in.foreign_tracker = foreign_tracker(op);
+        if (decide(&op->in, op->arena, &op->decision, &err) < 0) {
+                fail(op, &err);
+                return;
+        }
+        send_decision(op);
+}
+
+void op_start(struct item *item) {
+        struct app *app = item->app;
+        const struct desired *d = item->desired;
+        struct op *op = mem_zalloc(sizeof *op);
+
+        op->item = item;
+        op->app = app;
+        op->mode = item->look_only ? DECIDE_DIFF : app->mode;
+        op->kind = cluster_find_kind(app->env.cluster, d->gvk);
+        op->again = loop_timer_new(app->env.loop, again_now, op);
+        item->op = op;
+        item->again = false;
+        if (item->read_first)
+                get(op);
+        else
+                begin_round(op, STR(""));
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of each kind's type: the built-in schema, or the one of its CustomResourceDefinition as the cluster has
+ * it now. Built once a kind and again when its CRD changed.
+ *
+ * Thread rule: loop thread only.
+ */
+#ifndef TRUCE_AGENT_TYPES_H
+#define TRUCE_AGENT_TYPES_H
+
+#include "agent/cluster.h"
+#include "own/schema.h"
+
+struct types;
+
+struct type {
+        const struct schema *schema; /* never NULL */
+        const struct value *crd;     /* NULL for built-in kinds and unknown CRDs */
+};
+
+struct types *types_new(struct cluster *c);
+void types_free(struct types *t);
+DEFINE_CLEANUP(struct types *, types_free)
+
+/* Borrowed until the next call of this function for the same kind. */
+struct type types_find(struct types *t, const struct cluster_kind *kind);
+
+/* The id of the CRD that defines a custom kind ("…/CustomResourceDefinition//widgets.example.io"), in the arena. */
+struct str types_crd_id(const struct kube_resource *resource, struct arena *a);
+/* The kind CustomResourceDefinition as apiextensions.k8s.io/v1 has it. */
+struct gvk types_crd_gvk(void);
+/* Is the CRD Established (or its condition unknown to us: then no)? */
+bool types_crd_is_established(const struct value *crd);
+
+#endif
