@@ -330,11 +330,17 @@ static void add_redacted(struct buf *out, const struct kube_status *s) {
         buf_addc(out, " (text withheld: it could hold values of a Secret)");
 }
 
+/* Answers that the server makes before it looks at the object: they name it, but cannot know what is in it. */
+static bool is_harmless(enum err_code code) {
+        return code == ERR_UNAUTH || code == ERR_FORBIDDEN || code == ERR_NOTFOUND || code == ERR_GONE ||
+               code == ERR_THROTTLED;
+}
+
 void kube_status_redact(struct kube_status *status, struct arena *a, struct err *err) {
         _cleanup_(buf_done) struct buf text = buf_make(ERR_MSG_MAX_BYTES);
         struct kube_cause *causes = arena_zalloc(a, status->cause_count * sizeof *causes);
 
-        if (status->code == ERR_OK || status->http_status == 0)
+        if (status->code == ERR_OK || status->http_status == 0 || is_harmless(status->code))
                 return;
 
         add_redacted(&text, status);

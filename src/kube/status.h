@@ -88,7 +88,8 @@ void kube_status_from_err(const struct err *transport_err, struct arena *a, stru
 
 /*
  * Takes out what may hold values: message and cause messages become the reason, the field names and, for an admission
- * denial, the name of the policy or webhook; *err (may be NULL) gets the same message. Managers of conflicts stay.
+ * denial, the name of the policy or webhook; *err (may be NULL) gets the same message. Managers of conflicts stay, and
+ * so do answers given before the server looked at the object (401, 404, RBAC's 403, 410, 429).
  */
 void kube_status_redact(struct kube_status *status, struct arena *a, struct err *err);
 
