@@ -22,13 +22,13 @@
 
 enum decide_mode {
         DECIDE_AUTO,   /* automated sync: apply for real */
-        DECIDE_MANUAL, /* `truce sync`: as AUTO once its dry-run was shown; changes ask for a dry-run first */
+        DECIDE_MANUAL, /* the first look of `truce sync`: a dry-run is shown; then it asks again with AUTO to act */
         DECIDE_DIFF,   /* `truce diff`, detect-only: never anything but a dry-run */
 };
 
 enum decide_verdict {
         DECIDE_NOTHING, /* converged; `by_fingerprint` or `by_proof` says how we know */
-        DECIDE_CREATE,  /* apply without uid: the object does not exist */
+        DECIDE_CREATE,  /* apply without uid: the object does not exist; `dry_run` says how */
         DECIDE_APPLY,
         DECIDE_DRY_RUN,
         DECIDE_PATCH,   /* a JSON patch on managedFields must go first */
@@ -81,12 +81,14 @@ struct decide_input {
 
         struct str foreign_tracker; /* who else tracks the live object; empty: nobody */
         bool replicas_hold;         /* its scaler has been gone for less than the hold */
+        bool kept_left_git;         /* this revision removed a path the last one had: what the keeper holds of it goes */
         enum decide_mode mode;
 };
 
 struct decision {
         enum decide_verdict verdict;
         bool by_fingerprint, by_proof;
+        bool dry_run;                /* of CREATE and DRY_RUN: send with dryRun=All */
         bool force;                  /* only ever with resourceVersion in the body */
         const struct value *body;    /* CREATE, APPLY, DRY_RUN */
         const struct value *patch;   /* PATCH: JSON patch operations */

@@ -42,22 +42,27 @@ enum handover_kind handover_decide(const struct managed *m, struct field_path pa
  * The patch that moves `paths` from our entry to the keeper (an Update entry of our entry's apiVersion, merged with one
  * that exists). `live` is a whole object as the server sent it, with managedFields and resourceVersion. NOTFOUND when
  * our entry has none of the paths, INVAL when live lacks what is needed. *ret_patch is a list, ready as a body of
- * application/json-patch+json; *ret_after are the owners the response must show.
+ * application/json-patch+json; *ret_after are the changed owners, as the
+ * response must show them.
  */
 int handover_give(const struct value *live, const struct field_path *paths, size_t count, struct arena *a,
                   const struct value **ret_patch, struct managed *ret_after, struct err *err);
 /* The reverse: from every keeper entry into our entry, which is made when it is missing (`api_version`: the desired one). */
 int handover_take_back(const struct value *live, const struct field_path *paths, size_t count, struct str api_version,
                        struct arena *a, const struct value **ret_patch, struct managed *ret_after, struct err *err);
-/* Strips the paths from the entries of one other owner (any apiVersion); ours stays as it is. */
-int handover_take_over(const struct value *live, const struct managed_entry *from, const struct field_path *paths,
-                       size_t count, struct arena *a, const struct value **ret_patch, struct managed *ret_after,
-                       struct err *err);
+/* What a take-over strips from one entry of another owner. */
+struct handover_strip {
+        const struct managed_entry *entry; /* found in live by manager, operation, subresource and apiVersion */
+        const struct fieldset *set;        /* exactly these members go */
+};
+/* Strips members from other owners' entries; ours stays as it is. */
+int handover_take_over(const struct value *live, const struct handover_strip *strips, size_t count, struct arena *a,
+                       const struct value **ret_patch, struct managed *ret_after, struct err *err);
 
 /*
- * Holds the response of such a patch against what was meant: every entry of ours, the keeper's and other owners as
- * sent. CONFLICT when one is missing or different (the caller lists the object anew and decides again); what we own is
- * then unknown.
+ * Holds the response of such a patch against what was meant: every entry it changed must be there as sent, or be gone
+ * when nothing was left of it (`after` shows it with an empty set). CONFLICT when one is not (the caller lists the object
+ * anew and decides again); what we own is then unknown.
  */
 int handover_check(const struct value *response, const struct managed *after, struct arena *a, struct err *err);
 

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "own/decide_impl.h"
+
+#include "base/limits.h"
+
+void desk_note(struct desk *d, struct decide_note note) {
+        struct decide_note *grown = arena_alloc(d->arena, (d->out.note_count + 1) * sizeof *grown);
+
+        if (d->out.note_count)
+                memcpy(grown, d->out.notes, d->out.note_count * sizeof *grown);
+        grown[d->out.note_count] = note;
+        d->out.notes = grown;
+        d->out.note_count++;
+}
+
+void desk_reason(struct desk *d, const char *fmt, ...) {
+        _cleanup_(buf_done) struct buf b = buf_make(4096);
+        va_list ap;
+
+        va_start(ap, fmt);
+        buf_vaddf(&b, fmt, ap);
+        va_end(ap);
+        d->out.reason = arena_str(d->arena, buf_str(&b));
+}
+
+static void add_path(struct desk *d, struct path_list *list, struct field_path p) {
+        struct field_path *grown = arena_alloc(d->arena, (list->count + 1) * sizeof *grown);
+
+        if (list->count)
+                memcpy(grown, list->paths, list->count * sizeof *grown);
+        grown[list->count] = p;
+        list->paths = grown;
+        list->count++;
+}
+
+/*
+ * Leaves a path out of what is applied. Inside an atomic node nothing can be left out: there the live value is put in
+ * its place, and the request needs the resourceVersion it was taken from (design §6.6).
+ */
+static void leave_out(struct desk *d, struct field_path p) {
+        const struct schema *type = d->type;
+        bool in_atomic = false;
+
+        for (size_t i = 0; i < p.count && !in_atomic; i++) {
+                bool field = p.elements[i].kind == PATH_FIELD;
+
+                type = field ? schema_field(type, p.elements[i].name) : schema_item(type);
+                in_atomic = i + 1 < p.count && schema_form(type) == SCHEMA_ATOMIC;
+        }
+        const struct value *live = in_atomic ? field_path_find(d->in->live, p, d->type) : NULL;
+        if (live && field_path_set(d->arena, d->out.effective, p, d->type, live, &d->out.effective, NULL) == 0)
+                d->needs_version = true;
+        else
+                d->out.effective = field_path_prune(d->arena, d->out.effective, p, d->type);
+}
+
+static bool concerns_us(const struct desk *d, struct field_path p) {
+        return field_path_find(d->in->desired, p, d->type) ||
+               (d->ours && !d->ours->broken && fieldset_touches(d->ours->set, p));
+}
+
+static void yield(struct desk *d, struct field_path p, struct decide_note note) {
+        note.path = p;
+        if (concerns_us(d, p))
+                desk_note(d, note);
+        add_path(d, &d->yields, p);
+        leave_out(d, p);
+}
+
+static struct str scale_text(struct desk *d) {
+        _cleanup_(buf_done) struct buf b = buf_make(1024);
+
+        scale_state_print(&d->scale, &b);
+        return arena_str(d->arena, buf_str(&b));
+}
+
+static void yield_replicas(struct desk *d) {
+        if (!d->has_replicas)
+                return;
+        if (scale_state_yields(&d->scale))
+                yield(d, d->replicas,
+                      (struct decide_note){ .kind = DECIDE_YIELDED,
+                                            .owner = scale_text(d),
+                                            .subresource = STR("scale"),
+                                            .rule = "a scaler owns replicas" });
+        else if (d->in->replicas_hold)
+                yield(d, d->replicas,
+                      (struct decide_note){ .kind = DECIDE_HELD,
+                                            .owner = STR(OWN_KEEPER),
+                                            .rule = "its scaler went away a short while ago" });
+}
+
+static void yield_ignored(struct desk *d) {
+        for (size_t i = 0; i < d->in->ignored_count; i++)
+                yield(d, d->in->ignored[i],
+                      (struct decide_note){ .kind = DECIDE_YIELDED, .rule = "ignored, also at sync" });
+}
+
+/* A path stays withheld as long as its owner holds it. */
+static bool still_held(const struct desk *d, const struct decide_withheld *w) {
+        for (size_t i = 0; i < d->managed.count; i++) {
+                const struct managed_entry *e = &d->managed.entries[i];
+
+                if (str_eq(e->manager, w->manager) && str_eq(e->subresource, w->subresource) && !e->broken &&
+                    fieldset_covers(e->set, w->path, NULL))
+                        return true;
+        }
+        return false;
+}
+
+void desk_withhold(struct desk *d, const struct decide_withheld *w, enum decide_note_kind kind, const char *rule) {
+        struct decide_withheld *grown = arena_alloc(d->arena, (d->out.withheld_count + 1) * sizeof *grown);
+
+        if (d->out.withheld_count)
+                memcpy(grown, d->out.withheld, d->out.withheld_count * sizeof *grown);
+        grown[d->out.withheld_count] = *w;
+        d->out.withheld = grown;
+        d->out.withheld_count++;
+        yield(d, w->path,
+              (struct decide_note){ .kind = kind, .owner = w->manager, .subresource = w->subresource, .rule = rule });
+}
+
+static void yield_withheld(struct desk *d) {
+        for (size_t i = 0; i < d->in->withheld_count; i++)
+                if (still_held(d, &d->in->withheld[i]))
+                        desk_withhold(d, &d->in->withheld[i], DECIDE_REPORTED, "another owner is left alone");
+}
+
+static int check_input(const struct decide_input *in, struct err *err) {
+        const struct value *metadata = value_getc(in->desired, "metadata");
+
+        if (!value_text(value_getc(in->desired, "apiVersion")).n || !value_text(value_getc(in->desired, "kind")).n ||
+            !value_text(value_getc(metadata, "name")).n)
+                return err_set(err, ERR_INVAL, "the desired object lacks apiVersion, kind or metadata.name");
+        if (in->live && !value_text(value_path(in->live, "metadata", "uid", NULL)).n)
+                return err_set(err, ERR_INVAL, "the live object has no uid");
+        return 0;
+}
+
+int desk_open(struct desk *d, const struct decide_input *in, struct arena *a, struct err *err) {
+        int res = check_input(in, err);
+
+        if (res < 0)
+                return res;
+        struct str api_version = value_text(value_getc(in->desired, "apiVersion"));
+        struct str kind = value_text(value_getc(in->desired, "kind"));
+        struct scale_target target = scale_target_of(in->desired);
+
+        *d = (struct desk){ .in = in, .arena = a, .type = in->type };
+        d->out.effective = in->desired;
+        if (!d->type)
+                d->type = schema_builtin(a, api_version, kind);
+        if (in->live && in->managed)
+                d->managed = *in->managed;
+        else if (in->live)
+                res = managed_parse(in->live, a, &d->managed, err);
+        if (res < 0)
+                return res;
+        d->ours = managed_ours(&d->managed);
+        d->has_replicas = scaler_replicas_path(api_version, kind, in->crd, a, &d->replicas);
+        if (d->has_replicas)
+                d->scale = scaler_judge(in->scalers, &target, d->replicas, &d->managed);
+        return 0;
+}
+
+void desk_yield(struct desk *d) {
+        yield_replicas(d);
+        yield_ignored(d);
+        yield_withheld(d);
+}
+
+struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p) {
+        struct policy_question q = {
+                .manager = e->manager,
+                .subresource = e->subresource,
+                .operation = e->operation,
+                .path = p,
+                .is_replicas = d->has_replicas && field_path_covers(p, d->replicas),
+                .scale = &d->scale,
+        };
+
+        return policy_decide(d->in->policy, &q);
+}
+
+static const struct value *with_metadata(struct desk *d, const struct value *body, const char *name) {
+        struct str keys[] = { STR("metadata"), str_from(name) };
+        const struct value *value = value_path(d->in->live, "metadata", name, NULL);
+
+        return value ? value_with_path(d->arena, body, keys, ARRAY_LEN(keys), value) : body;
+}
+
+void desk_send(struct desk *d, const struct value *object) {
+        d->out.verdict = d->in->mode == DECIDE_AUTO ? DECIDE_APPLY : DECIDE_DRY_RUN;
+        d->out.dry_run = d->in->mode != DECIDE_AUTO;
+        d->out.body = with_metadata(d, object, "uid");
+        if (d->needs_version || d->out.force)
+                d->out.body = with_metadata(d, d->out.body, "resourceVersion");
+}
+
+/* What makes an object one that is never touched, or not now. True: decided. */
+static bool keep_off(struct desk *d) {
+        const struct value *owners = value_path(d->in->live, "metadata", "ownerReferences", NULL);
+
+        if (d->in->foreign_tracker.n) {
+                d->out.verdict = DECIDE_REFUSE;
+                desk_reason(d, "it belongs to %.*s", STR_FMT(d->in->foreign_tracker));
+                return true;
+        }
+        for (size_t i = 0; value_is(owners, VALUE_LIST) && i < owners->list.count; i++) {
+                const struct value *o = owners->list.items[i];
+
+                if (!value_truth(value_getc(o, "controller"), false))
+                        continue;
+                d->out.verdict = DECIDE_REFUSE;
+                desk_reason(d, "it is controlled by %.*s %.*s", STR_FMT(value_text(value_getc(o, "kind"))),
+                            STR_FMT(value_text(value_getc(o, "name"))));
+                return true;
+        }
+        if (!value_path(d->in->live, "metadata", "deletionTimestamp", NULL))
+                return false;
+        d->out.verdict = DECIDE_WAIT;
+        desk_reason(d, "it is being deleted");
+        return true;
+}
+
+static void create(struct desk *d) {
+        const struct value *body = d->out.effective;
+
+        if (d->has_replicas && scale_state_yields(&d->scale)) {
+                const struct value *git = field_path_find(d->in->desired, d->replicas, d->type);
+                const struct value *seed = value_int(d->arena, scaler_seed(d->scale.scaler, git), 0);
+
+                field_path_set(d->arena, body, d->replicas, d->type, seed, &body, NULL);
+        }
+        d->out.verdict = DECIDE_CREATE;
+        d->out.dry_run = d->in->mode != DECIDE_AUTO;
+        d->out.body = body;
+        desk_reason(d, "it does not exist");
+}
+
+/* Yielded paths that are still ours: handed over first, or simply left where another owner holds them. */
+static struct path_list due_handovers(struct desk *d) {
+        struct path_list due = { 0 };
+
+        for (size_t i = 0; i < d->yields.count; i++) {
+                enum handover_kind kind = handover_decide(&d->managed, d->yields.paths[i], HANDOVER_YIELD, false);
+
+                if (kind == HANDOVER_JUST_LEAVE)
+                        d->needs_version = true;
+                if (kind == HANDOVER_GIVE)
+                        add_path(d, &due, d->yields.paths[i]);
+        }
+        return due;
+}
+
+static bool is_yielded(const struct desk *d, struct field_path p) {
+        for (size_t i = 0; i < d->yields.count; i++)
+                if (field_path_covers(d->yields.paths[i], p))
+                        return true;
+        return false;
+}
+
+/*
+ * Does a kept path come back to us? Yes when Git has it again, and when its ancestor, or in this very revision the path
+ * itself, left Git. A path that Git has not had for long stays as it is: nobody asked to reset it.
+ */
+static bool comes_back(struct desk *d, struct field_path p) {
+        struct field_path parent = { p.elements, p.count - 1 };
+
+        if (is_yielded(d, p))
+                return false;
+        return d->in->kept_left_git || field_path_find(d->in->desired, p, d->type) ||
+               !field_path_find(d->in->desired, parent, d->type);
+}
+
+/* Paths of the keeper that no scaler or rule wants any more. */
+static struct path_list due_take_backs(struct desk *d) {
+        struct path_list due = { 0 };
+
+        for (size_t i = 0; i < d->managed.count; i++) {
+                const struct managed_entry *e = &d->managed.entries[i];
+                const struct field_path *paths;
+
+                if (!managed_is_keeper(e) || e->broken)
+                        continue;
+                size_t count = fieldset_paths(e->set, d->arena, &paths);
+                for (size_t k = 0; k < count; k++)
+                        if (comes_back(d, paths[k]))
+                                add_path(d, &due, paths[k]);
+        }
+        return due;
+}
+
+static void send_patch(struct desk *d, enum handover_kind kind, const char *reason, struct field_path first) {
+        d->out.verdict = DECIDE_PATCH;
+        d->out.handover = kind;
+        desk_reason(d, "%s %.*s", reason, STR_FMT(field_path_text(d->arena, first)));
+}
+
+/* The path keeps its value in a dry-run, so that a diff does not show what the hand-over will prevent. */
+static void mask(struct desk *d, const struct path_list *due) {
+        for (size_t i = 0; i < due->count; i++) {
+                const struct value *live = field_path_find(d->in->live, due->paths[i], d->type);
+
+                desk_note(d, (struct decide_note){ .kind = DECIDE_HANDOVER_DUE,
+                                                   .path = due->paths[i],
+                                                   .owner = STR(OWN_KEEPER),
+                                                   .rule = "a hand-over comes first" });
+                if (live)
+                        field_path_set(d->arena, d->masked, due->paths[i], d->type, live, &d->masked, NULL);
+        }
+}
+
+/* Ownership that must move before anything is applied. Sets the verdict when it does; ret < 0 on errors. */
+static int move_ownership(struct desk *d, struct err *err) {
+        struct path_list give = due_handovers(d), back = due_take_backs(d);
+        bool act = d->in->mode == DECIDE_AUTO;
+        int res = 0;
+
+        if (give.count && act) {
+                res = handover_give(d->in->live, give.paths, give.count, d->arena, &d->out.patch, &d->out.after, err);
+                send_patch(d, HANDOVER_GIVE, "handing over", give.paths[0]);
+        } else if (back.count && act) {
+                res = handover_take_back(d->in->live, back.paths, back.count,
+                                         value_text(value_getc(d->in->desired, "apiVersion")), d->arena,
+                                         &d->out.patch, &d->out.after, err);
+                send_patch(d, HANDOVER_TAKE_BACK, "taking back", back.paths[0]);
+        }
+        d->masked = d->out.effective;
+        if (!act)
+                mask(d, &give);
+        return res;
+}
+
+static bool fingerprint_matches(struct desk *d, const struct value *effective) {
+        struct hash128 now;
+
+        if (!d->in->fingerprint || !d->in->key)
+                return false;
+        return fingerprint_of(d->in->key, effective, d->in->live, &d->managed, d->type, d->arena, &now, NULL) == 0 &&
+               hash128_eq(now, *d->in->fingerprint);
+}
+
+/*
+ * After a restart nobody remembers what was withheld. Paths that would conflict and that policy leaves to their owner
+ * are guessed; the fingerprint says whether the guess is what was applied last.
+ */
+static bool fingerprint_matches_withheld(struct desk *d) {
+        struct desk guess = *d;
+
+        if (!d->in->fingerprint)
+                return false;
+        for (size_t i = 0; i < d->managed.count; i++)
+                desk_foresee(&guess, &d->managed.entries[i]);
+        if (guess.out.withheld_count == d->out.withheld_count || !fingerprint_matches(&guess, guess.out.effective))
+                return false;
+        *d = guess;
+        return true;
+}
+
+/* No request needed? */
+static bool converged(struct desk *d) {
+        if (fingerprint_matches(d, d->out.effective) || fingerprint_matches_withheld(d)) {
+                d->out.by_fingerprint = true;
+                desk_reason(d, "nothing moved since the last apply");
+        } else {
+                d->out.proof = proof_no_op(d->out.effective, d->in->live, &d->managed, d->type, d->arena);
+                d->out.by_proof = d->out.proof.holds;
+                desk_reason(d, "the live object is what an apply would give");
+        }
+        if (!d->out.by_fingerprint && !d->out.by_proof)
+                return false;
+        d->out.verdict = DECIDE_NOTHING;
+        return true;
+}
+
+bool desk_converged(struct desk *d) {
+        return converged(d);
+}
+
+static int decide_live(struct desk *d, struct err *err) {
+        int res = move_ownership(d, err);
+
+        if (res < 0 || d->out.verdict == DECIDE_PATCH || converged(d))
+                return res;
+        res = desk_leave(d, err);
+        if (res < 0 || d->out.verdict == DECIDE_PATCH || d->out.verdict == DECIDE_REFUSE)
+                return res;
+        desk_send(d, d->masked);
+        if (d->out.proof.path.n)
+                desk_reason(d, "%.*s: %s", STR_FMT(d->out.proof.path), proof_reason_text(d->out.proof.reason));
+        else
+                desk_reason(d, "%s", proof_reason_text(d->out.proof.reason));
+        return 0;
+}
+
+int decide(const struct decide_input *in, struct arena *a, struct decision *ret_decision, struct err *err) {
+        struct desk d;
+        int res = desk_open(&d, in, a, err);
+
+        if (res < 0)
+                return res;
+        if (keep_off(&d)) {
+                *ret_decision = d.out;
+                return 0;
+        }
+        desk_yield(&d);
+        if (in->live)
+                res = decide_live(&d, err);
+        else
+                create(&d);
+        if (res < 0)
+                return res;
+        *ret_decision = d.out;
+        return 0;
+}
+
+const char *decide_verdict_name(enum decide_verdict v) {
+        static const char *const names[] = {
+                [DECIDE_NOTHING] = "nothing", [DECIDE_CREATE] = "create", [DECIDE_APPLY] = "apply",
+                [DECIDE_DRY_RUN] = "dry-run", [DECIDE_PATCH] = "patch",   [DECIDE_WAIT] = "wait",
+                [DECIDE_REFUSE] = "refuse",
+        };
+
+        return names[v];
+}
+
+const char *decide_note_name(enum decide_note_kind k) {
+        static const char *const names[] = {
+                [DECIDE_YIELDED] = "yielded", [DECIDE_REPORTED] = "reported",         [DECIDE_TAKEN] = "taken",
+                [DECIDE_LEAVING] = "leaving", [DECIDE_STAYS] = "stays",
+                [DECIDE_HANDOVER_DUE] = "handover-due", [DECIDE_HELD] = "held",
+        };
+
+        return names[k];
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conflicts: reading the server's causes, and deciding each by policy. */
+#include "own/decide_impl.h"
+
+/* Cuts `"NAME"` off the front of *rest. The server quotes as Go's %q does; names with quotes in them do not occur. */
+static bool cut_quoted(struct str *rest, struct str *ret) {
+        ptrdiff_t end = rest->n && rest->p[0] == '"' ? str_find(*rest, '"', 1) : -1;
+
+        if (end < 0)
+                return false;
+        *ret = str_sub(*rest, 1, (size_t)end);
+        *rest = str_sub(*rest, (size_t)end + 1, rest->n);
+        return true;
+}
+
+static bool cut_word(struct str *rest, struct str word) {
+        if (!str_starts(*rest, word))
+                return false;
+        *rest = str_sub(*rest, word.n, rest->n);
+        return true;
+}
+
+int decide_cause_parse(struct str message, struct str field, struct decide_cause *ret_cause, struct err *err) {
+        struct decide_cause c = { .field = field };
+        struct str rest = message;
+
+        if (!cut_word(&rest, STR("conflict with ")) || !cut_quoted(&rest, &c.manager))
+                return err_set(err, ERR_PARSE, "cannot read the conflict \"%.*s\"", STR_FMT(message));
+        if (cut_word(&rest, STR(" with subresource ")) && !cut_quoted(&rest, &c.subresource))
+                return err_set(err, ERR_PARSE, "cannot read the subresource in \"%.*s\"", STR_FMT(message));
+        *ret_cause = c;
+        return 0;
+}
+
+/* The owned path whose printed form is the cause's field: the text alone is ambiguous where names hold dots. */
+static bool find_path(struct desk *d, const struct managed_entry *e, struct str field, struct field_path *ret) {
+        const struct field_path *paths;
+        size_t count = fieldset_paths(e->set, d->arena, &paths);
+
+        for (size_t i = 0; i < count; i++) {
+                if (!str_eq(field_path_text(d->arena, paths[i]), field))
+                        continue;
+                *ret = paths[i];
+                return true;
+        }
+        return false;
+}
+
+static const struct managed_entry *find_owner(struct desk *d, const struct decide_cause *c, struct field_path *ret) {
+        for (size_t i = 0; i < d->managed.count; i++) {
+                const struct managed_entry *e = &d->managed.entries[i];
+
+                if (!e->broken && str_eq(e->manager, c->manager) && str_eq(e->subresource, c->subresource) &&
+                    find_path(d, e, c->field, ret))
+                        return e;
+        }
+        return NULL;
+}
+
+static bool settle(struct desk *d, const struct decide_cause *c) {
+        struct field_path p;
+        const struct managed_entry *e = find_owner(d, c, &p);
+
+        if (!e) {
+                d->out.verdict = DECIDE_REFUSE;
+                desk_reason(d, "%.*s is said to own %.*s, which the live object does not show", STR_FMT(c->manager),
+                            STR_FMT(c->field));
+                return false;
+        }
+        struct policy_answer answer = desk_ask(d, e, p);
+        if (answer.action == POLICY_TAKE) {
+                d->out.force = true;
+                desk_note(d, (struct decide_note){ .kind = DECIDE_TAKEN,
+                                                   .path = p,
+                                                   .owner = e->manager,
+                                                   .subresource = e->subresource,
+                                                   .rule = answer.rule });
+                return true;
+        }
+        struct decide_withheld w = { p, e->manager, e->subresource };
+        desk_withhold(d, &w, answer.action == POLICY_YIELD ? DECIDE_YIELDED : DECIDE_REPORTED, answer.rule);
+        return true;
+}
+
+/* A path that is left to its owner and was ours as well leaves our set: under resourceVersion. */
+static bool leaves_ours(const struct desk *d) {
+        for (size_t i = 0; i < d->out.withheld_count; i++)
+                if (d->ours && !d->ours->broken && fieldset_touches(d->ours->set, d->out.withheld[i].path))
+                        return true;
+        return false;
+}
+
+int decide_conflict(const struct decide_input *in, const struct decision *before, const struct decide_cause *causes,
+                    size_t count, struct arena *a, struct decision *ret_decision, struct err *err) {
+        struct desk d;
+        int res = desk_open(&d, in, a, err);
+
+        if (res < 0)
+                return res;
+        if (!in->live || !count)
+                return err_set(err, ERR_INVAL, "a conflict needs a live object and causes");
+        desk_yield(&d);
+        for (size_t i = 0; i < count; i++)
+                if (!settle(&d, &causes[i])) {
+                        *ret_decision = d.out;
+                        return 0;
+                }
+        d.masked = d.out.effective;
+        d.needs_version = d.needs_version || leaves_ours(&d) || value_path(before->body, "metadata", "resourceVersion", NULL);
+        if (d.out.force || !desk_converged(&d)) {
+                desk_send(&d, d.masked);
+                desk_reason(&d, d.out.force ? "taking from %.*s" : "leaving to %.*s", STR_FMT(causes[0].manager));
+        }
+        *ret_decision = d.out;
+        return 0;
+}
+
+/* Would this entry's path conflict with what we send: Git has it, differently from what is there? */
+static bool differs(const struct desk *d, struct field_path p) {
+        const struct value *want = field_path_find(d->out.effective, p, d->type);
+        const struct value *have = field_path_find(d->in->live, p, d->type);
+
+        return want && (value_count(want) == 0 || schema_is_atomic(d->type, want) || want->kind < VALUE_LIST) &&
+               !value_equal(want, have);
+}
+
+void desk_foresee(struct desk *d, const struct managed_entry *e) {
+        const struct field_path *paths;
+
+        if (e->broken || managed_is_ours(e))
+                return;
+        size_t count = fieldset_paths(e->set, d->arena, &paths);
+        for (size_t i = 0; i < count; i++) {
+                struct policy_answer answer;
+
+                if (!differs(d, paths[i]))
+                        continue;
+                answer = desk_ask(d, e, paths[i]);
+                if (answer.action == POLICY_TAKE)
+                        continue;
+                struct decide_withheld w = { paths[i], e->manager, e->subresource };
+                desk_withhold(d, &w, answer.action == POLICY_YIELD ? DECIDE_YIELDED : DECIDE_REPORTED, answer.rule);
+        }
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to own/: the work of one decision. decide.c opens and closes it, decide_leave.c and decide_conflict.c add. */
+#ifndef TRUCE_OWN_DECIDE_IMPL_H
+#define TRUCE_OWN_DECIDE_IMPL_H
+
+#include "own/decide.h"
+
+struct path_list {
+        struct field_path *paths;
+        size_t count;
+};
+
+struct desk {
+        const struct decide_input *in;
+        struct arena *arena;
+        const struct schema *type;
+        struct managed managed;
+        const struct managed_entry *ours; /* may be NULL */
+        bool has_replicas;
+        struct field_path replicas;
+        struct scale_state scale;
+        struct path_list yields;     /* left out of the body */
+        const struct value *masked;  /* effective, with due hand-overs at their live value (dry-runs) */
+        bool needs_version;          /* the request must carry the resourceVersion */
+        struct decision out;
+};
+
+int desk_open(struct desk *d, const struct decide_input *in, struct arena *a, struct err *err);
+/* Leaves out what scalers, rules and earlier conflicts leave to others. */
+void desk_yield(struct desk *d);
+bool desk_converged(struct desk *d);
+/* Makes the apply or dry-run with uid, and resourceVersion where it is needed. */
+void desk_send(struct desk *d, const struct value *object);
+
+void desk_note(struct desk *d, struct decide_note note);
+void desk_reason(struct desk *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void desk_withhold(struct desk *d, const struct decide_withheld *w, enum decide_note_kind kind, const char *rule);
+struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p);
+
+/* decide_leave.c: paths we own and Git no longer has. May set PATCH (a take-over) or REFUSE. */
+int desk_leave(struct desk *d, struct err *err);
+/* decide_conflict.c: withholds what the entry would conflict with and policy leaves to it. */
+void desk_foresee(struct desk *d, const struct managed_entry *e);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Paths that leave our apply because Git removed them (design §6.5): sole-owned ones go by server-side apply itself;
+ * leftovers that policy takes are stripped first, or the removal would have no effect; what others hold stays.
+ */
+#include "own/decide_impl.h"
+#include "own/match.h"
+
+#define MAX_OWNERS MANAGED_MAX_ENTRIES
+
+struct leaver {
+        struct desk *desk;
+        struct path_list paths; /* topmost: all that is owned below goes with it */
+        bool unsure;            /* a list could not be matched */
+};
+
+static void walk(struct leaver *l, const struct fieldset *set, const struct value *desired, const struct schema *type,
+                 struct field_path at);
+
+static void leaves(struct leaver *l, struct field_path p) {
+        struct field_path *grown = arena_alloc(l->desk->arena, (l->paths.count + 1) * sizeof *grown);
+
+        if (l->paths.count)
+                memcpy(grown, l->paths.paths, l->paths.count * sizeof *grown);
+        grown[l->paths.count] = p;
+        l->paths.paths = grown;
+        l->paths.count++;
+}
+
+static void walk_child(struct leaver *l, const struct fieldset_child *c, const struct value *desired,
+                       const struct schema *type, struct field_path at) {
+        struct field_path p = field_path_join(l->desk->arena, at, c->element);
+
+        if (desired)
+                walk(l, &c->set, desired, type, p);
+        else
+                leaves(l, p);
+}
+
+static void walk_list(struct leaver *l, const struct fieldset *set, const struct value *desired,
+                      const struct schema *type, struct field_path at) {
+        struct matcher m;
+
+        if (!matcher_init(&m, set, type)) {
+                l->unsure = true;
+                return;
+        }
+        for (size_t i = 0; i < set->count; i++)
+                walk_child(l, &set->children[i], path_item_find(desired, &set->children[i].element, m.type, NULL),
+                           schema_item(m.type), at);
+}
+
+static void walk(struct leaver *l, const struct fieldset *set, const struct value *desired, const struct schema *type,
+                 struct field_path at) {
+        if (set->count == 0)
+                return;
+        if (desired->kind == VALUE_LIST) {
+                walk_list(l, set, desired, type, at);
+                return;
+        }
+        for (size_t i = 0; i < set->count; i++) {
+                const struct path_element *e = &set->children[i].element;
+                bool field = e->kind == PATH_FIELD && desired->kind == VALUE_MAP;
+
+                walk_child(l, &set->children[i], field ? value_get(desired, e->name) : NULL,
+                           field ? schema_field(type, e->name) : NULL, at);
+        }
+}
+
+/* What a take-over is to strip, one row an owner. */
+struct strips {
+        struct handover_strip rows[MAX_OWNERS];
+        size_t count;
+};
+
+static void strip(struct desk *d, struct strips *s, const struct managed_entry *e, const struct fieldset *set) {
+        for (size_t i = 0; i < s->count; i++)
+                if (s->rows[i].entry == e) {
+                        s->rows[i].set = fieldset_union(d->arena, s->rows[i].set, set);
+                        return;
+                }
+        s->rows[s->count++] = (struct handover_strip){ e, set };
+}
+
+static bool is_yielded(const struct desk *d, struct field_path p) {
+        for (size_t i = 0; i < d->yields.count; i++)
+                if (field_path_covers(d->yields.paths[i], p) || field_path_covers(p, d->yields.paths[i]))
+                        return true;
+        return false;
+}
+
+/* One other owner of (something below) a path that leaves. */
+static void meet_owner(struct desk *d, struct field_path p, const struct managed_entry *e, struct strips *s) {
+        const struct fieldset *mine = fieldset_under(d->arena, d->ours->set, p);
+        const struct fieldset *shared = fieldset_intersect(d->arena, mine, e->set);
+        struct policy_answer answer = desk_ask(d, e, p);
+        bool item = p.elements[p.count - 1].kind != PATH_FIELD;
+        struct decide_note stays = { .kind = DECIDE_STAYS, .path = p, .owner = e->manager,
+                                     .subresource = e->subresource, .rule = answer.rule };
+
+        if (answer.action == POLICY_TAKE && !fieldset_is_empty(shared)) {
+                strip(d, s, e, shared);
+                return;
+        }
+        if (answer.action == POLICY_TAKE && item && e->operation == MANAGED_APPLY) {
+                strip(d, s, e, fieldset_under(d->arena, e->set, p));
+                return;
+        }
+        /* Below a list item an Update owner holds nothing unless it has the item itself. */
+        if (item && e->operation == MANAGED_UPDATE && !fieldset_contains(e->set, p))
+                return;
+        desk_note(d, stays);
+        if (!item || e->operation != MANAGED_APPLY)
+                return;
+        d->out.verdict = DECIDE_REFUSE;
+        desk_reason(d, "Git removed %.*s, but %.*s applied fields below it and would keep a part of it",
+                    STR_FMT(field_path_text(d->arena, p)), STR_FMT(e->manager));
+}
+
+static void leave_path(struct desk *d, struct field_path p, struct strips *s) {
+        const struct managed_entry *owners[MAX_OWNERS];
+        size_t count = managed_touching(&d->managed, p, owners, MAX_OWNERS);
+
+        desk_note(d, (struct decide_note){ .kind = DECIDE_LEAVING, .path = p, .rule = "removed from Git" });
+        for (size_t i = 0; i < count; i++)
+                if (!managed_is_ours(owners[i]) && !managed_is_keeper(owners[i]))
+                        meet_owner(d, p, owners[i], s);
+}
+
+int desk_leave(struct desk *d, struct err *err) {
+        struct leaver l = { .desk = d };
+        struct strips s = { .count = 0 };
+
+        if (!d->ours || d->ours->broken)
+                return 0;
+        walk(&l, d->ours->set, d->out.effective, d->type, (struct field_path){ 0 });
+        if (l.paths.count || l.unsure)
+                d->needs_version = true;
+        for (size_t i = 0; i < l.paths.count; i++)
+                if (!is_yielded(d, l.paths.paths[i]))
+                        leave_path(d, l.paths.paths[i], &s);
+        if (d->out.verdict == DECIDE_REFUSE || !s.count || d->in->mode != DECIDE_AUTO)
+                return 0;
+
+        d->out.verdict = DECIDE_PATCH;
+        d->out.handover = HANDOVER_NOTHING;
+        desk_reason(d, "taking over from %.*s what Git removed", STR_FMT(s.rows[0].entry->manager));
+        return handover_take_over(d->in->live, s.rows, s.count, d->arena, &d->out.patch, &d->out.after, err);
+}
