@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The curl transport against a real API server. Started through tests/cluster/with-cluster.sh; without
+ * $TRUCE_TEST_KUBECONFIG it is skipped, and restarts are skipped where the control plane is not ours.
+ */
+#include "kube/curl_transport.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "base/limits.h"
+#include "base/buf.h"
+
+#define PATIENCE_MS 60000
+#define SKIPPED 77
+
+struct world {
+        struct loop *loop;
+        struct kube_config *config;
+        struct kube_transport *transport;
+        unsigned done, until;
+};
+
+struct probe {
+        struct world *world;
+        struct kube_call *call;
+        unsigned ended;
+        int status;
+        struct err err;
+        char *body;
+        size_t data_bytes;
+        struct buf seen;   /* the first bytes of `data` */
+        const char *word;  /* the loop stops when they hold it */
+};
+
+static int set_up(void **state) {
+        struct world *w = mem_zalloc(sizeof *w);
+        struct err err = { 0 };
+
+        w->loop = loop_new(1, 1, NULL);
+        if (kube_config_load(getenv("TRUCE_TEST_KUBECONFIG"), NULL, NULL, &w->config, &err) < 0)
+                fail_msg("%s", err.msg);
+        w->transport = kube_curl_transport_new(w->loop, w->config, "truce-test/1", &err);
+        if (!w->transport)
+                fail_msg("%s", err.msg);
+        *state = w;
+        return 0;
+}
+
+static int tear_down(void **state) {
+        struct world *w = *state;
+
+        kube_transport_free(w->transport);
+        loop_free(w->loop);
+        kube_config_free(w->config);
+        free(w);
+        return 0;
+}
+
+static void reconnect(struct world *w) {
+        struct err err = { 0 };
+
+        kube_transport_free(w->transport);
+        w->transport = kube_curl_transport_new(w->loop, w->config, "truce-test/1", &err);
+        if (!w->transport)
+                fail_msg("%s", err.msg);
+}
+
+static void probe_done(struct probe *p) {
+        free(p->body);
+        buf_done(&p->seen);
+}
+
+static int on_data(void *ctx, struct str chunk, struct err *err) {
+        struct probe *p = ctx;
+
+        (void)err;
+        if (!p->seen.max)
+                p->seen = buf_make(1 * MIB);
+        p->data_bytes += chunk.n;
+        buf_add(&p->seen, chunk);
+        if (p->word && strstr(p->seen.p, p->word)) {
+                p->word = NULL;
+                loop_stop(p->world->loop);
+        }
+        return 0;
+}
+
+static void on_done(void *ctx, const struct kube_reply *reply, const struct err *err) {
+        struct probe *p = ctx;
+
+        p->ended++;
+        p->call = NULL;
+        p->status = reply->status;
+        p->body = str_dup(reply->body);
+        if (err)
+                p->err = *err;
+        if (++p->world->done >= p->world->until)
+                loop_stop(p->world->loop);
+}
+
+static const struct kube_handler collecting = { .done = on_done };
+static const struct kube_handler streaming = { .data = on_data, .done = on_done };
+
+static void start(struct probe *p, struct world *w, const struct kube_request *req, const struct kube_handler *handler) {
+        p->world = w;
+        p->call = kube_start(w->transport, req, handler, p);
+}
+
+static void wait_for(struct world *w, unsigned n) {
+        w->until = w->done + n;
+        if (!loop_run_for(w->loop, PATIENCE_MS))
+                fail_msg("%u calls did not end", w->until - w->done);
+}
+
+static void get(struct probe *p, struct world *w, const char *path) {
+        start(p, w, &(struct kube_request){ .path = str_from(path), .priority = KUBE_PRIORITY_READ }, &collecting);
+        wait_for(w, 1);
+}
+
+/* A GET that must succeed. */
+static void get_ok(struct world *w, const char *path) {
+        _cleanup_(probe_done) struct probe p = { 0 };
+
+        get(&p, w, path);
+        if (p.err.code || p.status != 200)
+                fail_msg("%s: %d %s", path, p.status, p.err.msg);
+}
+
+static struct kube_transport_stats stats_of(struct world *w) {
+        struct kube_transport_stats stats;
+
+        kube_curl_transport_stats(w->transport, &stats);
+        return stats;
+}
+
+static void post(struct probe *p, struct world *w, const char *path, const char *body) {
+        start(p, w,
+              &(struct kube_request){ .method = KUBE_POST,
+                                      .path = str_from(path),
+                                      .content_type = "application/json",
+                                      .body = str_from(body),
+                                      .priority = KUBE_PRIORITY_WRITE },
+              &collecting);
+}
+
+/* A namespace of its own for a test; removed with all in it by drop_namespace(). */
+static void make_namespace(struct world *w, char name[64]) {
+        _cleanup_(probe_done) struct probe p = { 0 };
+        char body[256];
+
+        (void)snprintf(name, 64, "transport-%d-%llx", (int)getpid(), (unsigned long long)loop_random(w->loop, 1ULL << 40));
+        (void)snprintf(body, sizeof body, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}",
+                       name);
+        post(&p, w, "/api/v1/namespaces", body);
+        wait_for(w, 1);
+        assert_int_equal(p.status, 201);
+}
+
+static void drop_namespace(struct world *w, const char *name) {
+        _cleanup_(probe_done) struct probe p = { 0 };
+        char path[128];
+
+        (void)snprintf(path, sizeof path, "/api/v1/namespaces/%s", name);
+        start(&p, w, &(struct kube_request){ .method = KUBE_DELETE, .path = str_from(path) }, &collecting);
+        wait_for(w, 1);
+        assert_int_equal(p.status, 200);
+}
+
+/* Makes `count` ConfigMaps of about `bytes` each, all at once. */
+static void make_configmaps(struct world *w, const char *namespace, unsigned count, size_t bytes) {
+        struct probe *probes = mem_zalloc(count * sizeof *probes);
+        char path[128];
+
+        (void)snprintf(path, sizeof path, "/api/v1/namespaces/%s/configmaps", namespace);
+        for (unsigned i = 0; i < count; i++) {
+                struct buf body = buf_make(1 * MIB);
+
+                buf_addf(&body, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m%u\"},\"data\":{\"k\":\"", i);
+                for (size_t n = 0; n < bytes; n++)
+                        buf_addch(&body, (char)('a' + (n * 7 + i) % 26));
+                buf_addc(&body, "\"}}");
+                post(&probes[i], w, path, body.p);
+                buf_done(&body);
+        }
+        wait_for(w, count);
+        for (unsigned i = 0; i < count; i++) {
+                assert_int_equal(probes[i].status, 201);
+                probe_done(&probes[i]);
+        }
+        free(probes);
+}
+
+static void the_version_comes_over_http2(void **state) {
+        struct world *w = *state;
+        _cleanup_(probe_done) struct probe p = { 0 };
+
+        get(&p, w, "/version");
+
+        assert_int_equal(p.err.code, 0);
+        assert_int_equal(p.status, 200);
+        assert_non_null(strstr(p.body, "gitVersion"));
+        assert_true(stats_of(w).multiplexed);
+}
+
+static void writes_and_a_list_share_one_connection(void **state) {
+        struct world *w = *state;
+        _cleanup_(probe_done) struct probe list = { 0 };
+        char namespace[64], path[128];
+
+        make_namespace(w, namespace);
+        make_configmaps(w, namespace, 200, 4 * KIB);
+        (void)snprintf(path, sizeof path, "/api/v1/namespaces/%s/configmaps", namespace);
+        start(&list, w, &(struct kube_request){ .path = str_from(path), .priority = KUBE_PRIORITY_READ }, &streaming);
+        wait_for(w, 1);
+        drop_namespace(w, namespace);
+
+        assert_int_equal(list.status, 200);
+        assert_true(list.data_bytes > 200 * 4 * KIB);
+        assert_int_equal(stats_of(w).connections_opened, 1);
+        assert_int_equal(stats_of(w).in_flight, 0);
+}
+
+static void a_watch_tells_of_a_new_object(void **state) {
+        struct world *w = *state;
+        _cleanup_(probe_done) struct probe watch = { .word = "\"m0\"" };
+        char namespace[64], path[128];
+
+        make_namespace(w, namespace);
+        (void)snprintf(path, sizeof path, "/api/v1/namespaces/%s/configmaps?watch=true", namespace);
+        start(&watch, w, &(struct kube_request){ .path = str_from(path), .watch = true, .deadline_ms = -1 }, &streaming);
+        make_configmaps(w, namespace, 1, 10);
+        if (watch.word)
+                assert_true(loop_run_for(w->loop, PATIENCE_MS));
+
+        assert_non_null(strstr(watch.seen.p, "\"ADDED\""));
+        assert_int_equal(watch.ended, 0);
+        kube_cancel(w->transport, watch.call);
+        drop_namespace(w, namespace);
+}
+
+static void open_watches(struct world *w, struct probe *probes, unsigned count) {
+        for (unsigned i = 0; i < count; i++)
+                start(&probes[i], w,
+                      &(struct kube_request){
+                              .path = STR("/api/v1/configmaps?watch=true"), .watch = true, .deadline_ms = -1 },
+                      &streaming);
+}
+
+static void await_watches(struct world *w, struct probe *probes, unsigned count) {
+        unsigned open = 0;
+
+        for (int turn = 0; turn < PATIENCE_MS / 10 && open < count; turn++) {
+                (void)loop_run_for(w->loop, 10);
+                open = 0;
+                for (unsigned i = 0; i < count; i++)
+                        open += probes[i].data_bytes > 0;
+        }
+        assert_int_equal(open, count);
+        assert_int_equal(stats_of(w).open_watches, count);
+        assert_int_equal(stats_of(w).waiting_watches, 0);
+}
+
+/* Each watch of all ConfigMaps begins with the existing ones (kube-root-ca.crt): that all have data shows all run. */
+static void many_watches(struct world *w, unsigned count, unsigned most_connections) {
+        struct probe *probes = mem_zalloc(count * sizeof *probes);
+
+        open_watches(w, probes, count);
+        get_ok(w, "/version");
+        await_watches(w, probes, count);
+        get_ok(w, "/version");
+        assert_in_range(stats_of(w).connections_opened, 2, most_connections);
+
+        /* Half of them go; the other half and requests do not notice. */
+        for (unsigned i = 0; i < count; i += 2)
+                kube_cancel(w->transport, probes[i].call);
+        get_ok(w, "/version");
+        assert_int_equal(stats_of(w).open_watches, count / 2);
+        for (unsigned i = 1; i < count; i += 2)
+                assert_int_equal(probes[i].ended, 0);
+        kube_transport_free(w->transport);
+        w->transport = NULL;
+        for (unsigned i = 0; i < count; i++)
+                probe_done(&probes[i]);
+        free(probes);
+}
+
+static void a_hundred_and_twenty_watches_run_beside_a_get(void **state) {
+        many_watches(*state, 120, 4);
+}
+
+static void three_hundred_and_fifty_watches_use_a_handful_of_connections(void **state) {
+        many_watches(*state, 350, 6);
+}
+
+/* Trust. */
+
+static void use_pem(struct kube_pem *pem, const char *path) {
+        free(pem->data);
+        free(pem->path);
+        free(pem->origin);
+        *pem = (struct kube_pem){ .path = str_dup(str_from(path)), .origin = str_dup(str_from(path)) };
+}
+
+static void an_untrusted_certificate_says_so_and_names_the_ca(void **state) {
+        struct world *w = *state;
+        _cleanup_(probe_done) struct probe p = { 0 };
+        char ca[] = "/tmp/truce-test-XXXXXX";
+        int fd = mkstemp(ca);
+
+        /* Any certificate that has not signed the server's. */
+        static const char stranger[] =
+                                        "-----BEGIN CERTIFICATE-----\n"
+                                        "MIIBfTCCASOgAwIBAgIUNhirz1rEKaoL7x69Y+TXBJG8/jAwCgYIKoZIzj0EAwIw\n"
+                                        "EzERMA8GA1UEAwwIc3RyYW5nZXIwIBcNMjYxMTI5MjAxNzUwWhgPMjEyNjExMDUy\n"
+                                        "MDE3NTBaMBMxETAPBgNVBAMMCHN0cmFuZ2VyMFkwEwYHKoZIzj0CAQYIKoZIzj0D\n"
+                                        "AQcDQgAEM4FHZah4i50xON5MWjSnEiQm2Nedof4JMa4GsBRERZz6qcJzjjCY9z+d\n"
+                                        "zjHzp0YjZnuGzoGuJpgsRA3bDUwKdKNTMFEwHQYDVR0OBBYEFAGOx/5nhfSSwfQQ\n"
+                                        "Wzve/AdHf5u0MB8GA1UdIwQYMBaAFAGOx/5nhfSSwfQQWzve/AdHf5u0MA8GA1Ud\n"
+                                        "EwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDSAAwRQIgU04ddklxbU5RvojwUgL6tNHc\n"
+                                        "StilyRmuDrSpLp8zcP0CIQDsD+bLj8sAOcvRzKELvR12vMwTyOlLrsQjppjraD1W\n"
+                                        "CQ==\n"
+                                        "-----END CERTIFICATE-----\n";
+        assert_int_equal(write(fd, stranger, sizeof stranger - 1), sizeof stranger - 1);
+        close(fd);
+        use_pem(&w->config->ca, ca);
+        reconnect(w);
+        get(&p, w, "/version");
+        (void)unlink(ca);
+
+        assert_int_equal(p.err.code, ERR_UNREACHABLE);
+        assert_non_null(strstr(p.err.msg, "not trusted"));
+        assert_non_null(strstr(p.err.msg, ca));
+        assert_non_null(strstr(p.err.msg, w->config->server));
+        assert_int_equal(p.status, 0);
+}
+
+static void the_server_may_be_checked_under_another_name(void **state) {
+        struct world *w = *state;
+        _cleanup_(probe_done) struct probe p = { 0 };
+
+        w->config->tls_server_name = str_dup(STR("kubernetes.default.svc"));
+        reconnect(w);
+        get_ok(w, "/version");
+
+        free(w->config->tls_server_name);
+        w->config->tls_server_name = str_dup(STR("wrong.example"));
+        reconnect(w);
+        get(&p, w, "/version");
+        assert_int_equal(p.err.code, ERR_UNREACHABLE);
+        assert_non_null(strstr(p.err.msg, "wrong.example"));
+}
+
+static void a_wrong_token_is_a_401(void **state) {
+        struct world *w = *state;
+        _cleanup_(probe_done) struct probe p = { 0 };
+
+        if (!w->config->token)
+                skip();
+        free(w->config->token);
+        w->config->token = str_dup(STR("wrong"));
+        reconnect(w);
+        get(&p, w, "/api/v1/namespaces");
+
+        assert_int_equal(p.err.code, 0);
+        assert_int_equal(p.status, 401);
+        assert_non_null(strstr(p.body, "Unauthorized"));
+}
+
+static void write_file(const char *path, const char *text) {
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+        close(fd);
+}
+
+static void a_token_file_that_rotates_is_followed(void **state) {
+        struct world *w = *state;
+        _cleanup_(probe_done) struct probe p = { 0 };
+        char path[] = "/tmp/truce-test-XXXXXX";
+        char *token = w->config->token;
+
+        if (!token)
+                skip();
+        close(mkstemp(path));
+        w->config->token = NULL;
+        w->config->token_file = str_dup(str_from(path));
+        write_file(path, "expired");
+        reconnect(w);
+        get(&p, w, "/api/v1/namespaces");
+        assert_int_equal(p.status, 401);
+        write_file(path, token);
+        get_ok(w, "/api/v1/namespaces");
+        assert_int_equal(stats_of(w).retries, 1);
+        (void)unlink(path);
+        free(token);
+}
+
+/* Restarts. */
+
+static void cluster(const char *verb, const char *component, const char *flag) {
+        const char *dir = getenv("TRUCE_CLUSTER_DIR");
+        pid_t pid = fork();
+        int status;
+
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                execl(TRUCE_SOURCE_DIR "/tests/cluster/cluster", "cluster", verb, dir, component, flag, NULL);
+                _exit(127);
+        }
+        while (waitpid(pid, &status, 0) < 0)
+                assert_int_equal(errno, EINTR);
+        assert_int_equal(status, 0);
+}
+
+static void restart(struct world *w, const char *flag) {
+        struct probe watches[30] = { 0 };
+        _cleanup_(probe_done) struct probe down = { 0 };
+
+        if (!getenv("TRUCE_CLUSTER_DIR"))
+                skip();
+        open_watches(w, watches, ARRAY_LEN(watches));
+        await_watches(w, watches, ARRAY_LEN(watches));
+        get_ok(w, "/version");
+
+        cluster("stop", "apiserver", flag);
+        wait_for(w, ARRAY_LEN(watches));
+        for (size_t i = 0; i < ARRAY_LEN(watches); i++)
+                probe_done(&watches[i]);
+        get(&down, w, "/version");
+        assert_int_equal(down.err.code, ERR_UNREACHABLE);
+
+        cluster("start", "apiserver", NULL);
+        memset(watches, 0, sizeof watches);
+        get_ok(w, "/version");
+        open_watches(w, watches, ARRAY_LEN(watches));
+        await_watches(w, watches, ARRAY_LEN(watches));
+        for (size_t i = 0; i < ARRAY_LEN(watches); i++) {
+                kube_cancel(w->transport, watches[i].call);
+                probe_done(&watches[i]);
+        }
+        assert_int_equal(stats_of(w).in_flight, 0);
+}
+
+static void a_restarted_api_server_is_found_again(void **state) {
+        restart(*state, NULL);
+}
+
+static void a_killed_api_server_is_found_again(void **state) {
+        restart(*state, "--kill");
+}
+
+#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                WORLD_TEST(the_version_comes_over_http2),
+                WORLD_TEST(writes_and_a_list_share_one_connection),
+                WORLD_TEST(a_watch_tells_of_a_new_object),
+                WORLD_TEST(a_hundred_and_twenty_watches_run_beside_a_get),
+                WORLD_TEST(three_hundred_and_fifty_watches_use_a_handful_of_connections),
+                WORLD_TEST(an_untrusted_certificate_says_so_and_names_the_ca),
+                WORLD_TEST(the_server_may_be_checked_under_another_name),
+                WORLD_TEST(a_wrong_token_is_a_401),
+                WORLD_TEST(a_token_file_that_rotates_is_followed),
+                WORLD_TEST(a_restarted_api_server_is_found_again),
+                WORLD_TEST(a_killed_api_server_is_found_again),
+        };
+
+        if (!getenv("TRUCE_TEST_KUBECONFIG")) {
+                printf("SKIPPED: TRUCE_TEST_KUBECONFIG is not set\n");
+                return SKIPPED;
+        }
+        return cmocka_run_group_tests_name("cluster_transport", tests, NULL, NULL);
+}
