@@ -37,7 +37,7 @@ void buf_add(struct buf *b, struct str s);
 void buf_addc(struct buf *b, const char *c);
 void buf_addch(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void buf_vaddf(struct buf *b, const char *fmt, va_list ap);
+void buf_vaddf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 
 /* Drops the first n bytes (n ≤ b->n), moving the rest to the front. */
 void buf_consume(struct buf *b, size_t n);

@@ -22,6 +22,8 @@ static void mark_cut(char *msg, int wanted) {
         memcpy(msg + at, ellipsis, sizeof ellipsis);
 }
 
+static int set_message(struct err *err, enum err_code code, const char *fmt, va_list ap) PRINTF_LIKE(3, 0);
+
 static int set_message(struct err *err, enum err_code code, const char *fmt, va_list ap) {
         char msg[ERR_MSG_MAX_BYTES];
 

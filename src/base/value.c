@@ -474,7 +474,7 @@ static void print_value(const struct printer *p, const struct value *v, unsigned
         else if (v->kind == VALUE_MAP)
                 print_map(p, v, depth);
         else if (v->kind == VALUE_DECIMAL && p->same_numbers_alike)
-                buf_addf(p->out, "%.21Lg", number_of(v));
+                buf_addf(p->out, "%.21Lg", number_of(v) + 0.0L); /* -0 becomes 0, its equal */
         else
                 print_scalar(v, p->out);
 }

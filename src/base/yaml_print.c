@@ -217,6 +217,9 @@ static void print_list(const struct value *v, unsigned depth, struct buf *out) {
 static void print_node(const struct value *v, unsigned depth, struct buf *out) {
         if (v->kind == VALUE_STRING) {
                 print_text(v->text, depth, out);
+        } else if (v->kind == VALUE_DECIMAL && str_eqc(v->text, "-0")) {
+                /* YAML takes -0 for an integer, which has no sign. */
+                buf_addc(out, "-0.0\n");
         } else if (!is_nested(v)) {
                 value_print(v, out);
                 buf_addch(out, '\n');
