@@ -160,8 +160,10 @@ static int read_shell(struct kube_list *l, struct str *ret_rv, struct err *err) 
         /* Some aggregated APIs have no resourceVersion: they can be listed, but not watched. */
         skim_string(metadata, STR("resourceVersion"), ret_rv);
         buf_clear(&l->continue_token);
-        if (skim_string(metadata, STR("continue"), &token))
-                buf_add(&l->continue_token, token);
+        /* A token that cannot be read must not pass for the end of the list. */
+        if (skim_member(metadata, STR("continue"), &token) && !skim_string(metadata, STR("continue"), &token))
+                return err_set(err, ERR_PARSE, "the reply's metadata.continue is no plain string");
+        buf_add(&l->continue_token, token);
         return buf_check(&l->continue_token, "continue token", err);
 }
 
