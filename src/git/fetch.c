@@ -210,8 +210,9 @@ static int reconnect(struct job *j, struct err *err) {
 
 static int fetch_everything(struct job *j, struct err *err) {
         clear_wants(j);
-        want(j, STR("refs/heads/*"), NULL);
-        want(j, STR("refs/tags/*"), NULL);
+        /* libgit2 wants a right side for a pattern; a download alone never writes it. */
+        want(j, STR("refs/heads/*:refs/unused/heads/*"), NULL);
+        want(j, STR("refs/tags/*:refs/unused/tags/*"), NULL);
         return download(j, err);
 }
 
