@@ -182,7 +182,7 @@ static const struct failure {
           "its TLS certificate cannot be trusted: add the certificate authority that signed it to the CA file" },
         { CURLE_SSL_CACERT_BADFILE, ERR_INVAL, "the CA file cannot be read" },
         { CURLE_SSL_CONNECT_ERROR, ERR_UNREACHABLE, "the TLS handshake failed" },
-        { CURLE_UNSUPPORTED_PROTOCOL, ERR_PARSE, "no HTTP server answers there" },
+        { CURLE_UNSUPPORTED_PROTOCOL, ERR_PARSE, "what answers there does not speak HTTP" },
         { CURLE_WEIRD_SERVER_REPLY, ERR_PARSE, "what answers there does not speak HTTP" },
         { CURLE_BAD_CONTENT_ENCODING, ERR_PARSE, "the answer is not encoded as it says" },
         { CURLE_WRITE_ERROR, ERR_LIMIT, "the answer unpacks to more than allowed" },
@@ -289,7 +289,8 @@ static void set_limits(struct http_session *s) {
         curl_easy_setopt(s->easy, CURLOPT_CONNECTTIMEOUT_MS, c->connect_timeout_ms);
         curl_easy_setopt(s->easy, CURLOPT_LOW_SPEED_LIMIT, (long)STALL_BYTES_PER_S);
         curl_easy_setopt(s->easy, CURLOPT_LOW_SPEED_TIME, c->stall_timeout_s);
-        curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, left < 1 ? 1L : (long)left);
+        /* A second line behind pump()'s own look at the clock, and after it, so that the message is ours. */
+        curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, (long)(left < 0 ? 0 : left) + GIT_CANCEL_POLL_MS);
         /* A name that takes longer to resolve than the deadline must not be waited for at the end. */
         curl_easy_setopt(s->easy, CURLOPT_QUICK_EXIT, 1L);
         curl_easy_setopt(s->easy, CURLOPT_PROTOCOLS_STR, "http,https");
