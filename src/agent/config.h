@@ -3,7 +3,7 @@
  * The agent's configuration: Argo CD's own documents (Application, AppProject, repository Secrets) and one of ours
  * (kind Agent, apiVersion truce.dev/v1alpha1), from files and folders; or the same made from flags. Read at start.
  *
- * Each key of a document is one of four (design §2), by the tables in config_app.c and config_repository.c:
+ * Each key of a document is one of four (design §2), by tables in config_*.c:
  *  - used;
  *  - irrelevant here: all together make one notice;
  *  - known, changes what a sync does, not implemented yet: that Application is refused with file:line, the rest runs;
@@ -40,11 +40,13 @@ struct config_retry {
         int64_t max_ms;
 };
 
-/* An AppProject: limits of what its applications may hold. Zero: everything is allowed. */
+/* An AppProject: limits of what its applications may hold. Lists as in manifest_protection: NULL rules are "no limit". */
 struct config_project {
         struct str name;
         struct config_place place;
-        struct manifest_rules source_repos; /* only `name` is set: globs of repository URLs; NULL rules: any */
+        struct str refusal;                 /* why its applications cannot be run; empty: they can */
+        struct config_place refusal_place;
+        struct manifest_rules source_repos; /* only `name` is set: globs of repository URLs, "!" in front negates */
         struct manifest_rules cluster_allow, cluster_deny;
         struct manifest_rules namespaced_allow, namespaced_deny;
         struct manifest_rules destinations; /* only `ns` is set */
@@ -56,15 +58,19 @@ struct config_repository {
         bool is_template;          /* repo-creds */
         struct str username, password;
         struct config_place place;
+        struct str refusal;        /* why it cannot be used, nor what needs it; empty: it can */
+        struct config_place refusal_place;
 };
 
 struct config_app {
         struct str name;
         struct str ns;             /* metadata.namespace of the Application; may be empty */
-        struct str instance;       /* what stands in tracking ids: name, or ns_name outside the agent's namespace */
+        struct str instance;       /* what stands in tracking ids: name; ns_name when ns is neither the agent's nor the
+                                    * control namespace (config_settle()) */
         struct config_place place;
 
-        struct str repo_url;
+        struct str repo_url;       /* normalised, never with credentials */
+        bool from_flags;           /* the operator's own command line: may name a folder of this machine */
         struct str path;           /* folder, "." is the root */
         struct str revision;       /* branch, tag, commit or "HEAD" */
         bool recurse;
@@ -82,6 +88,7 @@ struct config_app {
         bool suspended;            /* annotation argocd.argoproj.io/skip-reconcile: "true" */
         struct config_retry retry;
 
+        struct str project_name;
         const struct config_project *project;       /* NULL: no limits */
         const struct config_repository *repository; /* NULL: no credentials */
 };
@@ -90,6 +97,7 @@ struct config_app {
 struct config_agent {
         struct str installation_id;    /* a legal label value; "" until agent/ found or made one */
         struct str ns;                 /* where truce keeps its inventory and lease */
+        struct str control_ns;         /* applications of this namespace go by their bare name, as Argo CD's own do */
         struct str kubeconfig;         /* empty: $KUBECONFIG, in-cluster, ~/.kube/config */
         struct str context;
         struct str data_dir;           /* where Git stores lie */
@@ -122,7 +130,7 @@ struct config_app_flags {
         bool recurse;
         bool create_namespace;
         bool no_sync;                  /* --detect-only */
-        bool no_self_heal;
+        bool self_heal;
         bool prune;
         bool allow_empty;
         struct str username, password_file;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Agent document (truce.dev/v1alpha1) and the flags of the same names. */
+#include "agent/config_impl.h"
+#include "base/log.h"
+#include "sync/prune.h"
+
+#define AT(field) offsetof(struct config_agent, field)
+#define SECOND INT64_C(1000)
+#define HOUR (3600 * SECOND)
+#define TEXT_OF(number) TEXT_OF_(number)
+#define TEXT_OF_(number) #number
+
+/* In the order of enum log_level and enum log_format. */
+static const char *const log_levels[] = { "debug", "info", "warn", "error", NULL };
+static const char *const log_formats[] = { "text", "json", NULL };
+_Static_assert(LOG_ERROR == 3 && LOG_JSON == 1, "the words follow the enums");
+
+const struct option_def config_agent_options[] = {
+        { .name = "installation-id", .key = "installationId", .type = OPTION_TEXT, .at = AT(installation_id), .max = 63,
+          .word = "ID", .help = "this agent's identity in the cluster; made once and kept when left out" },
+        { .name = "agent-namespace", .key = "namespace", .type = OPTION_TEXT, .at = AT(ns), .fallback = "truce",
+          .min = 1, .max = 63, .word = "NAMESPACE", .help = "where truce keeps its inventory and lease" },
+        { .name = "control-namespace", .key = "controlNamespace", .type = OPTION_TEXT, .at = AT(control_ns),
+          .fallback = "argocd", .max = 63, .word = "NAMESPACE",
+          .help = "Applications of this namespace go by their bare name in tracking ids" },
+        { .name = "kubeconfig", .key = "kubeconfig", .type = OPTION_TEXT, .at = AT(kubeconfig), .word = "FILE",
+          .help = "cluster to work on; $KUBECONFIG, the pod's own account or ~/.kube/config when left out" },
+        { .name = "context", .key = "context", .type = OPTION_TEXT, .at = AT(context), .word = "NAME",
+          .help = "context of the kubeconfig" },
+        { .name = "data-dir", .key = "dataDir", .type = OPTION_TEXT, .at = AT(data_dir), .word = "DIR",
+          .help = "where copies of repositories are kept; a folder below $XDG_CACHE_HOME or /tmp when left out" },
+        { .name = "poll-interval", .key = "pollInterval", .type = OPTION_DURATION, .at = AT(poll_ms), .fallback = "30s",
+          .min = SECOND, .max = 24 * HOUR, .help = "time between two looks at a repository" },
+        { .name = "git-timeout", .key = "gitTimeout", .type = OPTION_DURATION, .at = AT(git_timeout_ms),
+          .fallback = "2m", .min = SECOND, .max = HOUR, .help = "longest time for one Git operation" },
+        { .name = "workers", .key = "workers", .type = OPTION_NUMBER, .at = AT(workers), .fallback = "2", .min = 1,
+          .max = 16, .help = "threads that render and compare" },
+        { .name = "git-workers", .key = "gitWorkers", .type = OPTION_NUMBER, .at = AT(git_workers), .fallback = "4",
+          .min = 1, .max = 16, .help = "threads that wait for Git" },
+        { .name = "apply-parallel", .key = "applyParallel", .type = OPTION_NUMBER, .at = AT(apply_parallel),
+          .fallback = "32", .min = 1, .max = 256, .help = "writes in flight at a time" },
+        { .name = "listen", .key = "listen", .type = OPTION_TEXT, .at = AT(listen), .word = "HOST:PORT",
+          .help = "address of /healthz, /readyz and /metrics" },
+        { .name = "prune-max-count", .key = "prune.maxCount", .type = OPTION_NUMBER, .at = AT(prune_max_count),
+          .fallback = TEXT_OF(PRUNE_DEFAULT_MAX_COUNT), .min = 0, .max = 1000000,
+          .help = "a prune of more objects than this and of more than --prune-max-percent is held" },
+        { .name = "prune-max-percent", .key = "prune.maxPercent", .type = OPTION_NUMBER, .at = AT(prune_max_percent),
+          .fallback = TEXT_OF(PRUNE_DEFAULT_MAX_PERCENT), .min = 0, .max = 100,
+          .help = "the same, in percent of the application" },
+        /* Switching the budget off takes a flag: a document could be changed by what is being pruned. */
+        { .name = "prune-budget", .type = OPTION_BOOL, .at = AT(prune_budget), .fallback = "true",
+          .help = "hold prunes that exceed the budget; --no-prune-budget lets all of them pass" },
+        { .name = "allow-file-repositories", .key = "allowFileRepositories", .type = OPTION_BOOL,
+          .at = AT(allow_file_repositories), .help = "let Application documents name folders of this machine" },
+        { .name = "allow-own-objects", .key = "allowOwnObjects", .type = OPTION_BOOL, .at = AT(allow_own),
+          .help = "let Git manage truce's own namespace, account and rights" },
+        { .name = "adopt-argocd", .key = "adoptArgoCD", .type = OPTION_BOOL, .at = AT(adopt_argocd),
+          .help = "take over objects of an Argo CD application of the same name" },
+        { .name = "strict-yaml", .key = "strictYaml", .type = OPTION_BOOL, .at = AT(strict_yaml),
+          .help = "a key that is given twice is an error" },
+        { .name = "log-level", .key = "log.level", .type = OPTION_CHOICE, .at = AT(log_level), .choices = log_levels,
+          .fallback = "info", .help = "what is logged" },
+        { .name = "log-format", .key = "log.format", .type = OPTION_CHOICE, .at = AT(log_format),
+          .choices = log_formats, .fallback = "text", .help = "how it is logged" },
+};
+const size_t config_agent_option_count = ARRAY_LEN(config_agent_options);
+
+static void complain(void *ctx, uint32_t line, const char *message) {
+        reader_error(ctx, line, "spec.%s", message);
+}
+
+void config_read_agent(struct reader *r) {
+        static const struct config_key keys[] = { { "spec", SETTING_USED, NULL } };
+        struct option_group group = { "Agent", config_agent_options, config_agent_option_count, &r->c->agent };
+
+        config_check_keys(r, keys, ARRAY_LEN(keys));
+        options_read(&group, 1, value_getc(r->o->value, "spec"), r->a, complain, r);
+}

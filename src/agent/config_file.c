@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Configuration files and folders. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "agent/config_impl.h"
+#include "base/limits.h"
+
+static void close_fd(int *fd) {
+        if (*fd >= 0)
+                close(*fd);
+}
+
+static void close_dir(DIR **d) {
+        if (*d)
+                closedir(*d);
+}
+
+static int read_all(int fd, struct buf *out, struct err *err) {
+        char chunk[16 * KIB];
+        ssize_t n;
+
+        while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return err_set_errno(err, errno, "it cannot be read");
+                buf_add(out, (struct str){ chunk, (size_t)n });
+                if (out->overflow)
+                        break;
+        }
+        return buf_check(out, "the file", err);
+}
+
+int config_read_file(struct str path, struct arena *a, struct str *ret_text, struct err *err) {
+        _cleanup_(buf_done) struct buf b = buf_make(CONFIG_MAX_FILE_BYTES);
+        struct str name = arena_str(a, path);
+        _cleanup_(close_fd) int fd = open(name.p, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        struct stat st;
+        int r;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return err_set_errno(err, errno, "%s cannot be opened", name.p);
+        /* A pipe without a writer would hang the start. */
+        if (!S_ISREG(st.st_mode))
+                return err_set(err, ERR_INVAL, "%s is no regular file", name.p);
+        r = read_all(fd, &b, err);
+        if (r < 0)
+                return err_wrap(err, r, "%s", name.p);
+
+        *ret_text = arena_str(a, buf_str(&b));
+        return 0;
+}
+
+/* Names that begin with "." are left out: a mounted ConfigMap has links of that sort beside its files. */
+static bool is_config_name(struct str name) {
+        return !str_starts(name, STR(".")) && (str_ends(name, STR(".yaml")) || str_ends(name, STR(".yml")) ||
+                                               str_ends(name, STR(".json")));
+}
+
+static int cmp_str(const void *a, const void *b) {
+        return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+static int list_folder(struct str path, struct arena *a, const struct str **ret_files, size_t *ret_count,
+                       struct err *err) {
+        _cleanup_(close_dir) DIR *d = opendir(path.p);
+        struct str *files = arena_alloc(a, CONFIG_MAX_FILES * sizeof(*files));
+        struct dirent *e;
+        size_t count = 0;
+
+        if (!d)
+                return err_set_errno(err, errno, "%s cannot be listed", path.p);
+        while ((e = readdir(d))) {
+                if (!is_config_name(str_from(e->d_name)))
+                        continue;
+                if (count == CONFIG_MAX_FILES)
+                        return err_set(err, ERR_LIMIT, "%s holds more than %d files", path.p, CONFIG_MAX_FILES);
+                files[count++] = arena_strf(a, "%s/%s", path.p, e->d_name);
+        }
+        qsort(files, count, sizeof(*files), cmp_str);
+        *ret_files = files;
+        *ret_count = count;
+        return 0;
+}
+
+int config_list_files(struct str path, struct arena *a, const struct str **ret_files, size_t *ret_count,
+                      struct err *err) {
+        struct str name = arena_str(a, path), *one;
+        struct stat st;
+
+        while (name.n > 1 && name.p[name.n - 1] == '/')
+                name = arena_str(a, str_sub(name, 0, name.n - 1));
+        if (stat(name.p, &st) < 0)
+                return err_set_errno(err, errno, "%s", name.p);
+        if (S_ISDIR(st.st_mode))
+                return list_folder(name, a, ret_files, ret_count, err);
+
+        one = arena_alloc(a, sizeof(*one));
+        *one = name;
+        *ret_files = one;
+        *ret_count = 1;
+        return 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Private to the configuration: what its readers share.
+ */
+#ifndef TRUCE_AGENT_CONFIG_IMPL_H
+#define TRUCE_AGENT_CONFIG_IMPL_H
+
+#include "agent/config.h"
+#include "manifest/document.h"
+#include "manifest/sync_options.h"
+
+#define IN_CLUSTER_SERVER "https://kubernetes.default.svc"
+#define IN_CLUSTER_NAME "in-cluster"
+
+/* The document at hand. */
+struct reader {
+        struct config *c;
+        struct arena *a;                 /* c->arena */
+        const struct manifest_object *o;
+        struct str app;                  /* names the application in problems; empty for other documents */
+        bool refused;                    /* it holds something that is not implemented */
+        bool bad;                        /* it has an error */
+        struct str refusal;              /* the first thing that is not implemented, and where */
+        struct config_place refusal_place;
+        size_t irrelevant;               /* keys that mean nothing here, over all documents */
+        struct str first_irrelevant;
+};
+
+void reader_error(struct reader *r, uint32_t line, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Known, but not implemented: the document cannot be used. For an Application a REFUSED problem is noted. */
+void reader_refuse(struct reader *r, uint32_t line, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void reader_notice(struct reader *r, uint32_t line, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void config_add_problem(struct config *c, struct config_problem p);
+
+/* config_keys.c: the keys a document may have, with dots for maps; a key whose children are listed is a map. */
+struct config_key {
+        const char *path;
+        enum setting_class class;
+        const char *reason; /* LATER: one clause */
+};
+
+/* Checks every key of the document against the table. Values that say "off" (null, false, "", 0, empty) never refuse. */
+void config_check_keys(struct reader *r, const struct config_key *keys, size_t count);
+
+/* Typed reading, by a path with dots. Absent and null leave *ret as it is; another type is an error. */
+const struct value *config_find(const struct reader *r, const char *path);
+uint32_t config_line(const struct reader *r, const char *path);
+void config_text(struct reader *r, const char *path, struct str *ret);
+void config_bool(struct reader *r, const char *path, bool *ret);
+void config_number(struct reader *r, const char *path, int64_t min, int64_t max, int64_t *ret);
+void config_duration(struct reader *r, const char *path, int64_t *ret_ms);
+
+/* One reader per kind of document; each adds to r->c. */
+void config_read_app(struct reader *r);
+void config_read_agent(struct reader *r);
+void config_read_project(struct reader *r);
+void config_read_repository(struct reader *r);
+void config_read_configmap(struct reader *r);
+
+/* Appends to c->apps. */
+void config_add_app(struct config *c, const struct config_app *app);
+void config_add_repository(struct config *c, const struct config_repository *repo);
+
+/* The defaults of an application: HEAD, ".", Argo CD's retries. */
+struct config_app config_app_default(void);
+
+/*
+ * Checks and normalises repository and path. UNSUPPORTED for a kind of repository that is known, INVAL for what is wrong.
+ * A user and password inside the URL are given back (empty when there are none).
+ */
+int config_clean_source(struct config_app *app, struct arena *a, struct config_repository *ret_inline,
+                        struct err *err);
+
+/* config_file.c: all text of a file, at most CONFIG_MAX_FILE_BYTES. NOTFOUND, FORBIDDEN, LIMIT, INVAL (a folder). */
+int config_read_file(struct str path, struct arena *a, struct str *ret_text, struct err *err);
+
+/* config_file.c: the files that a path stands for: itself, or what lies in the folder, sorted. */
+int config_list_files(struct str path, struct arena *a, const struct str **ret_files, size_t *ret_count,
+                      struct err *err);
+
+#endif

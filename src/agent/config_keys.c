@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/config_impl.h"
+#include "base/duration.h"
+
+#define MAX_KEYS 128
+
+/* Keys of any document. */
+static const struct config_key common[] = {
+        { "apiVersion", SETTING_USED, NULL },
+        { "kind", SETTING_USED, NULL },
+        { "metadata", SETTING_USED, NULL },
+};
+
+struct walk {
+        struct reader *r;
+        const struct config_key *keys;
+        size_t count;
+};
+
+static const struct config_key *find_key(const struct config_key *keys, size_t count, struct str path) {
+        for (size_t i = 0; i < count; i++)
+                if (str_eqc(path, keys[i].path))
+                        return &keys[i];
+        return NULL;
+}
+
+static bool has_children(const struct walk *w, struct str path) {
+        for (size_t i = 0; i < w->count; i++) {
+                struct str key = str_from(w->keys[i].path);
+
+                if (key.n > path.n && str_starts(key, path) && key.p[path.n] == '.')
+                        return true;
+        }
+        return false;
+}
+
+/* Does the value say that the thing is not wanted? */
+static bool is_off(const struct value *v) {
+        switch (v->kind) {
+        case VALUE_NULL:
+                return true;
+        case VALUE_BOOL:
+                return !v->boolean;
+        case VALUE_INT:
+                return v->i64 == 0;
+        case VALUE_STRING:
+                return v->text.n == 0 || str_eqc(v->text, "false");
+        default:
+                return value_count(v) == 0;
+        }
+}
+
+static void unknown(struct walk *w, struct str path, uint32_t line) {
+        const char *all[MAX_KEYS];
+        size_t n = 0;
+        const char *near;
+
+        for (size_t i = 0; i < w->count && n < MAX_KEYS; i++)
+                all[n++] = w->keys[i].path;
+        near = option_nearest(path, all, n);
+        reader_error(w->r, line, "unknown key %.*s%s%s%s", STR_FMT(path), near ? ", did you mean " : "",
+                     near ? near : "", near ? "?" : "");
+}
+
+static void classify(struct walk *w, const struct config_key *key, const struct value_member *m) {
+        if (key->class == SETTING_LATER && !is_off(m->value))
+                reader_refuse(w->r, m->line, "%s: %s", key->path, key->reason);
+        if (key->class == SETTING_IRRELEVANT && w->r->irrelevant++ == 0)
+                w->r->first_irrelevant = str_from(key->path);
+}
+
+static void walk(struct walk *w, const struct value *map, struct str prefix);
+
+static void visit(struct walk *w, const struct value_member *m, struct str prefix) {
+        struct str path = prefix.n ? arena_strf(w->r->a, "%.*s.%.*s", STR_FMT(prefix), STR_FMT(m->key)) : m->key;
+        const struct config_key *key = find_key(w->keys, w->count, path);
+
+        if (key) {
+                classify(w, key, m);
+        } else if (has_children(w, path)) {
+                if (value_is(m->value, VALUE_MAP))
+                        walk(w, m->value, path);
+                else if (!value_is(m->value, VALUE_NULL))
+                        reader_error(w->r, m->line, "%.*s must be a map, not a %s", STR_FMT(path),
+                                     value_kind_name(m->value->kind));
+        } else if (prefix.n > 0 || !find_key(common, ARRAY_LEN(common), path)) {
+                unknown(w, path, m->line);
+        }
+}
+
+/* No deeper than the table's paths. */
+static void walk(struct walk *w, const struct value *map, struct str prefix) {
+        for (size_t i = 0; i < map->map.count; i++)
+                visit(w, &map->map.members[i], prefix);
+}
+
+void config_check_keys(struct reader *r, const struct config_key *keys, size_t count) {
+        struct walk w = { r, keys, count };
+
+        walk(&w, r->o->value, (struct str){ 0 });
+}
+
+/* Typed reading. */
+
+static const struct value_member *find_member(const struct reader *r, const char *path) {
+        const struct value *v = r->o->value;
+        const struct value_member *m = NULL;
+        struct str rest = str_from(path), key;
+
+        while (str_next(&rest, '.', &key)) {
+                m = value_member_find(v, key);
+                if (!m)
+                        return NULL;
+                v = m->value;
+        }
+        return m;
+}
+
+const struct value *config_find(const struct reader *r, const char *path) {
+        const struct value_member *m = find_member(r, path);
+
+        return m && !value_is(m->value, VALUE_NULL) ? m->value : NULL;
+}
+
+uint32_t config_line(const struct reader *r, const char *path) {
+        const struct value_member *m = find_member(r, path);
+
+        return m && m->line ? m->line : r->o->line;
+}
+
+static void wrong_type(struct reader *r, const char *path, const char *what, const struct value *v) {
+        reader_error(r, config_line(r, path), "%s must be %s, not a %s", path, what, value_kind_name(v->kind));
+}
+
+void config_text(struct reader *r, const char *path, struct str *ret) {
+        const struct value *v = config_find(r, path);
+
+        if (!v)
+                return;
+        if (!value_is(v, VALUE_STRING))
+                wrong_type(r, path, "a string", v);
+        else
+                *ret = v->text;
+}
+
+void config_bool(struct reader *r, const char *path, bool *ret) {
+        const struct value *v = config_find(r, path);
+
+        if (!v)
+                return;
+        if (!value_is(v, VALUE_BOOL))
+                wrong_type(r, path, "true or false", v);
+        else
+                *ret = v->boolean;
+}
+
+void config_number(struct reader *r, const char *path, int64_t min, int64_t max, int64_t *ret) {
+        const struct value *v = config_find(r, path);
+
+        if (!v)
+                return;
+        if (!value_is(v, VALUE_INT))
+                wrong_type(r, path, "a whole number", v);
+        else if (v->i64 < min || v->i64 > max)
+                reader_error(r, config_line(r, path), "%s must be %lld to %lld", path, (long long)min, (long long)max);
+        else
+                *ret = v->i64;
+}
+
+void config_duration(struct reader *r, const char *path, int64_t *ret_ms) {
+        const struct value *v = config_find(r, path);
+
+        if (!v)
+                return;
+        if (!value_is(v, VALUE_STRING) && !value_is(v, VALUE_INT))
+                wrong_type(r, path, "a duration", v);
+        else if (!duration_parse(value_is(v, VALUE_INT) ? value_canonical(r->a, v) : v->text, ret_ms))
+                reader_error(r, config_line(r, path), "%s must be a duration such as 5s or 3m", path);
+}
