@@ -66,7 +66,7 @@ const struct option_def config_agent_options[] = {
 const size_t config_agent_option_count = ARRAY_LEN(config_agent_options);
 
 static void complain(void *ctx, uint32_t line, const char *message) {
-        reader_error(ctx, line, "spec.%s", message);
+        reader_error(ctx, line, "%s", message);
 }
 
 void config_read_agent(struct reader *r) {

@@ -44,6 +44,7 @@ void config_check_keys(struct reader *r, const struct config_key *keys, size_t c
 
 /* Typed reading, by a path with dots. Absent and null leave *ret as it is; another type is an error. */
 const struct value *config_find(const struct reader *r, const char *path);
+/* Of what is there: the key itself, or the map that lacks it. */
 uint32_t config_line(const struct reader *r, const char *path);
 void config_text(struct reader *r, const char *path, struct str *ret);
 void config_bool(struct reader *r, const char *path, bool *ret);

@@ -102,30 +102,35 @@ void config_check_keys(struct reader *r, const struct config_key *keys, size_t c
 
 /* Typed reading. */
 
-static const struct value_member *find_member(const struct reader *r, const char *path) {
+/* ret_line: where the member stands, or the nearest map around it that is there; untouched when there is neither. */
+static const struct value *find(const struct reader *r, const char *path, uint32_t *ret_line) {
         const struct value *v = r->o->value;
-        const struct value_member *m = NULL;
         struct str rest = str_from(path), key;
 
         while (str_next(&rest, '.', &key)) {
-                m = value_member_find(v, key);
+                const struct value_member *m = value_member_find(v, key);
+
                 if (!m)
                         return NULL;
+                if (m->line)
+                        *ret_line = m->line;
                 v = m->value;
         }
-        return m;
+        return v;
 }
 
 const struct value *config_find(const struct reader *r, const char *path) {
-        const struct value_member *m = find_member(r, path);
+        uint32_t line;
+        const struct value *v = find(r, path, &line);
 
-        return m && !value_is(m->value, VALUE_NULL) ? m->value : NULL;
+        return value_is(v, VALUE_NULL) ? NULL : v;
 }
 
 uint32_t config_line(const struct reader *r, const char *path) {
-        const struct value_member *m = find_member(r, path);
+        uint32_t line = r->o->line;
 
-        return m && m->line ? m->line : r->o->line;
+        find(r, path, &line);
+        return line;
 }
 
 static void wrong_type(struct reader *r, const char *path, const char *what, const struct value *v) {

@@ -92,13 +92,28 @@ static void check_key(struct reader *r, const struct value_member *m) {
                      near ? near : "", near ? "?" : "");
 }
 
+/* A template may be a whole host, which is no repository's URL: then any path stands in for one. */
+static int parse_url(struct reader *r, const struct config_repository *repo, struct str *ret_text, struct err *err) {
+        struct git_url url;
+        int code = git_url_parse(repo->url, r->a, &url, err);
+
+        if (code == 0) {
+                *ret_text = url.text;
+                return 0;
+        }
+        if (!repo->is_template || git_url_parse(arena_strf(r->a, "%.*s/x", STR_FMT(repo->url)), r->a, &url, NULL) < 0)
+                return code;
+        *ret_text = str_sub(url.text, 0, url.text.n - strlen("/x"));
+        return 0;
+}
+
 void config_read_repository(struct reader *r) {
         struct str type = value_text(value_getc(value_path(r->o->value, "metadata", "labels", NULL), TYPE_LABEL));
         const struct value *data = value_getc(r->o->value, "data");
         struct config_repository repo = { .place = { r->o->file, r->o->line } };
-        struct git_url url;
-        struct str kind;
         struct err err;
+        struct str kind;
+        int code;
 
         if (str_eqc(type, "cluster")) {
                 reader_notice(r, r->o->line, "Secret %.*s names another cluster: left out", STR_FMT(r->o->name));
@@ -119,13 +134,10 @@ void config_read_repository(struct reader *r) {
         repo.password = secret_text(r, "password");
         if (kind.n > 0 && !str_eqc(kind, "git"))
                 reader_refuse(r, r->o->line, "type: only git repositories are implemented");
-        if (repo.url.n == 0)
-                reader_error(r, r->o->line, "Secret %.*s has no url", STR_FMT(r->o->name));
-        else if (git_url_parse(repo.url, r->a, &url, &err) == 0)
-                repo.url = url.text;
-        else if (err.code == ERR_UNSUPPORTED)
+        code = parse_url(r, &repo, &repo.url, &err);
+        if (code == ERR_UNSUPPORTED)
                 reader_refuse(r, r->o->line, "url: %s", err.msg);
-        else
+        else if (code < 0)
                 reader_error(r, r->o->line, "url: %s", err.msg);
         repo.refusal = r->refusal;
         repo.refusal_place = r->refusal_place;

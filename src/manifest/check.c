@@ -67,10 +67,11 @@ static bool is_path_segment(struct str s) {
         return true;
 }
 
+/* Of the key, or of the map that lacks it. */
 static uint32_t line_of(const struct value *map, const char *key) {
         const struct value_member *m = value_member_find(map, str_from(key));
 
-        return m ? m->line : 0;
+        return m ? m->line : map->line;
 }
 
 /* YAML reads 1, yes and y as something else than text. */
