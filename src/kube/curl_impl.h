@@ -6,6 +6,7 @@
  *   curl_multi.c      a pump: one curl multi handle driven by the loop
  *   curl_setup.c      a call's easy handle: URL, headers, TLS, body
  *   curl_reply.c      headers of a reply
+ *   curl_trace.c      what only curl's trace tells: which requests a server refused unseen
  *   curl_errors.c     a CURLcode as struct err
  *
  * The rule that shapes all of it: curl_multi_* is never called inside a callback of curl. While `in_curl` is set, a call
@@ -24,8 +25,16 @@
 #define PUMP_STALL_MS 10000   /* a watch that is not sent by then gets a connection more */
 #define PUMP_MAX_EXTRA 64     /* so many times */
 #define CALL_SENDS_OF_A_GET 2 /* the first and, on a reused connection that broke, one more */
+#define CALL_MAX_SENDS 5      /* of any, refusals included */
+#define PUMP_GOAWAYS 8        /* the newest, one a connection */
 
 struct curl_transport;
+
+/* A server's word on one connection (named by our port): it has not looked at streams above `last_stream`. */
+struct goaway {
+        int local_port; /* 0: free */
+        uint32_t last_stream;
+};
 
 /* One multi handle. Freed by its transport when it is retired and its last call has left. */
 struct pump {
@@ -37,6 +46,8 @@ struct pump {
         unsigned calls;              /* easy handles inside */
         unsigned extra_connections;  /* watches: above the rule, because some were never sent */
         int64_t heard_at_ms;         /* the last byte of any of its calls */
+        struct goaway goaways[PUMP_GOAWAYS];
+        unsigned next_goaway;
         bool watches;
 };
 
@@ -82,6 +93,9 @@ struct kube_call {
         struct curl_slist *headers, *connect_to;
         uint64_t token_generation;
         unsigned sends;      /* of this launch, curl's own repeats included */
+        int local_port;      /* of the connection it was last sent on */
+        uint32_t stream;     /* its number there; 0: not known, or HTTP/1.1 */
+        bool refused;        /* curl says the server refused the stream */
         bool connected;      /* the request is being sent, or was */
         bool retried, retried_auth;
         char detail[CURL_ERROR_SIZE];
@@ -143,6 +157,11 @@ int call_setup(struct kube_call *call, struct err *err);
 void call_teardown(struct kube_call *call);
 /* Is it this machine (localhost, 127.0.0.0/8, ::1)? */
 bool host_is_loopback(const char *host);
+
+/* curl_trace.c: switches curl's trace on for a call; 0 or what curl answered. */
+unsigned trace_set(CURL *easy, struct kube_call *call);
+/* Has the server said that it never looked at this request, so that even a write may be sent again? */
+bool trace_refused(const struct kube_call *call);
 
 /* curl_reply.c: one header line, with or without line end. Forgets what an earlier (1xx) answer said. */
 void reply_header(struct kube_call *call, struct str line, int64_t wall_ms);

@@ -115,10 +115,18 @@ static void learn_protocol(struct kube_call *call) {
 }
 
 /*
- * The connection stands and the request is about to be sent. curl comes here once more when it wants to repeat a request
- * by itself, because a reused connection died before any byte of an answer: it would do that up to five times, writes
- * included, and those may have been acted on.
+ * curl comes to on_send() once more when it wants to repeat a request by itself, because a reused connection died before
+ * any byte of an answer: it would do that up to five times, writes included, and those may have been acted on.
  */
+static bool may_send(const struct kube_call *call) {
+        if (call->sends == 0)
+                return true;
+        if (call->sends >= CALL_MAX_SENDS)
+                return false;
+        return trace_refused(call) || (call->method == KUBE_GET && call->sends < CALL_SENDS_OF_A_GET);
+}
+
+/* The connection stands and the request is about to be sent. */
 static int on_send(void *ctx, char *ip, char *local_ip, int port, int local_port) {
         struct kube_call *call = ctx;
         struct curl_transport *t = call->transport;
@@ -126,20 +134,19 @@ static int on_send(void *ctx, char *ip, char *local_ip, int port, int local_port
         (void)ip;
         (void)local_ip;
         (void)port;
-        (void)local_port;
-        if (call->state != CALL_RUNNING || t->closing)
-                return CURL_PREREQFUNC_ABORT;
-        if (call->sends >= (call->method == KUBE_GET ? CALL_SENDS_OF_A_GET : 1U))
+        if (call->state != CALL_RUNNING || t->closing || !may_send(call))
                 return CURL_PREREQFUNC_ABORT;
 
-        call->sends++;
-        call->connected = true;
-        t->stats.sent++;
-        t->stats.bytes_sent += call->body_bytes;
-        if (call->sends > 1) {
+        if (call->sends++) {
                 call->retried = true;
                 t->stats.retries++;
         }
+        call->local_port = local_port;
+        call->stream = 0;
+        call->refused = false;
+        call->connected = true;
+        t->stats.sent++;
+        t->stats.bytes_sent += call->body_bytes;
         learn_protocol(call);
         return CURL_PREREQFUNC_OK;
 }
@@ -206,7 +213,7 @@ static unsigned set_callbacks(CURL *easy, struct kube_call *call) {
         r |= SET(easy, CURLOPT_PREREQDATA, call);
         r |= SET(easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
         r |= SET(easy, CURLOPT_SOCKOPTDATA, call->transport);
-        return r;
+        return r | trace_set(easy, call);
 }
 
 static unsigned set_request(CURL *easy, struct kube_call *call) {
