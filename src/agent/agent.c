@@ -64,6 +64,7 @@ struct render {
         struct kube_discovery *discovery;
         atomic_bool cancelled;
         int64_t timeout_ms;
+        bool keep_sources;
         struct desired_set *set;
         int r;
         struct err err;
@@ -214,8 +215,7 @@ static int64_t boottime_ms(void) {
 
 static void run_render(void *ctx) {
         struct render *job = ctx;
-        _cleanup_(manifest_set_freep) struct manifest_set *set = NULL;
-        _cleanup_(manifest_bound_freep) struct manifest_bound *bound = NULL;
+        struct manifest_set *set;
         struct git_deadline deadline = { boottime_ms() + job->timeout_ms, &job->cancelled };
         struct manifest_binding binding = {
                 .default_namespace = job->tracking.destination_namespace,
@@ -228,8 +228,7 @@ static void run_render(void *ctx) {
         job->r = manifest_render(job->source, &job->commit, &job->spec, job->cache, deadline, &set, &job->err);
         if (job->r < 0)
                 return;
-        bound = manifest_bind(set, &binding);
-        job->set = desired_set_new(set, bound, &job->commit);
+        job->set = desired_set_new(set, manifest_bind(set, &binding), &job->commit, job->keep_sources);
 }
 
 static void begin_render(struct entry *e);
@@ -309,6 +308,7 @@ static void begin_render(struct entry *e) {
         job->protection = config_protection(agent->config, c);
         job->discovery = kube_discovery_ref((struct kube_discovery *)cluster_discovery(agent->cluster));
         job->timeout_ms = RENDER_TIMEOUT_MS;
+        job->keep_sources = agent->options.poll_once;
         e->render = job;
         loop_work_start(agent->loop, LOOP_POOL_CPU, run_render, rendered, job);
 }

@@ -60,6 +60,15 @@ static struct item *take_first(struct queue *q) {
         return item;
 }
 
+void app_wake(struct app *app, int64_t at_ms) {
+        int64_t now_ms = loop_now_ms(app->env.loop);
+
+        if (loop_timer_is_running(app->retry) && app->wake_at_ms <= at_ms)
+                return;
+        app->wake_at_ms = at_ms;
+        loop_timer_start(app->retry, at_ms > now_ms ? at_ms - now_ms : 0);
+}
+
 static void schedule_retry(struct item *item, const struct err *err) {
         struct app *app = item->app;
         int64_t now_ms = loop_now_ms(app->env.loop);
@@ -71,8 +80,7 @@ static void schedule_retry(struct item *item, const struct err *err) {
         }
         item->retry_at_ms = now_ms + backoff_after(&BACKOFF_OBJECT, item->attempts, err,
                                                    (unsigned)loop_random(app->env.loop, 1000));
-        if (!loop_timer_is_running(app->retry))
-                loop_timer_start(app->retry, item->retry_at_ms - now_ms);
+        app_wake(app, item->retry_at_ms);
 }
 
 void item_finish(struct item *item, enum item_state state, const struct outcome *outcome, const struct err *err) {
@@ -112,27 +120,33 @@ static void finish_unstarted(struct item *item, enum item_state state, enum outc
         item_finish(item, state, &o, err);
 }
 
-/* Failed items whose time has come go back to their queues; the timer is set for the next one. */
+/* When the item wants to be looked at again by itself; 0: it does not. */
+static int64_t item_due_ms(const struct item *item) {
+        if (item->state == ITEM_FAILED || item->state == ITEM_REFUSED)
+                return item->retry_at_ms;
+        return item->state == ITEM_SYNCED ? item->hold_until_ms : 0;
+}
+
+/* Items whose time has come go back to their queues; the timer is set for the next one. */
 static void retry_due(void *ctx) {
         struct app *app = ctx;
-        int64_t now_ms = loop_now_ms(app->env.loop), next_ms = 0;
+        int64_t now_ms = loop_now_ms(app->env.loop);
         size_t at = 0;
         void *p;
 
         while (map_next(app->items, &at, NULL, &p)) {
                 struct item *item = p;
+                int64_t due_ms = item_due_ms(item);
 
-                if ((item->state != ITEM_FAILED && item->state != ITEM_REFUSED) || !item->retry_at_ms)
+                if (!due_ms)
                         continue;
-                if (item->retry_at_ms <= now_ms) {
-                        item->read_first = true;
-                        item_queue(item);
-                } else if (!next_ms || item->retry_at_ms < next_ms) {
-                        next_ms = item->retry_at_ms;
+                if (due_ms > now_ms) {
+                        app_wake(app, due_ms);
+                        continue;
                 }
+                item->read_first = true;
+                item_queue(item);
         }
-        if (next_ms)
-                loop_timer_start(app->retry, next_ms - now_ms);
         app_kick(app);
 }
 
@@ -263,6 +277,26 @@ static void collect_crds(struct app *app) {
         }
 }
 
+/* What a commit does to replicas decides how soon they come back from the keeper. */
+static void note_replicas(struct item *item, const struct desired *old, const struct desired *new) {
+        _cleanup_(arena_freep) struct arena *a = NULL;
+        _cleanup_(buf_done) struct buf api_version = buf_make(1024);
+        const struct value *before, *after;
+        struct field_path path;
+
+        if (!old || !old->text.n || !new->text.n || new->state != DESIRED_OK)
+                return;
+        a = arena_new(0);
+        gvk_add_api_version(&api_version, new->gvk);
+        if (!scaler_replicas_path(buf_str(&api_version), new->gvk.kind, NULL, a, &path) ||
+            json_parse(old->text, a, &before, NULL) < 0 || json_parse(new->text, a, &after, NULL) < 0)
+                return;
+        before = field_path_find(before, path, NULL);
+        after = field_path_find(after, path, NULL);
+        item->replicas_left = before && !after;
+        item->no_hold = after && !value_equal(before, after);
+}
+
 static void set_item(struct app *app, const struct desired *d, const struct desired *old, uint64_t epoch) {
         struct item *item = map_find(app->items, d->id);
 
@@ -279,6 +313,7 @@ static void set_item(struct app *app, const struct desired *d, const struct desi
         if (same && (item->state == ITEM_SYNCED || item->state == ITEM_RUNNING))
                 return;
         stop_op(item);
+        note_replicas(item, old, d);
         item->look_only = false;
         item->attempts = 0;
         item->retry_at_ms = 0;
@@ -323,7 +358,7 @@ static void loaded(void *ctx, struct inventory *inv, const struct err *err) {
         app->loading = false;
         if (err) {
                 app->err = *err;
-                loop_timer_start(app->retry, REDISCOVER_FIRST_MS);
+                app_wake(app, loop_now_ms(app->env.loop) + REDISCOVER_FIRST_MS);
                 return;
         }
         app->err.code = 0;
@@ -470,7 +505,7 @@ static void saved(void *ctx, const struct err *err) {
                         inventory_free(app->inventory);
                         app->inventory = NULL;
                 }
-                loop_timer_start(app->retry, backoff_ms(&BACKOFF_SYNC, 1));
+                app_wake(app, loop_now_ms(app->env.loop) + backoff_ms(&BACKOFF_SYNC, 1));
                 return;
         }
         app->err.code = 0;
@@ -755,8 +790,7 @@ static bool look_for_parked_kinds(struct app *app) {
                 return false;
         due_ms = app->discoveries ? app->discovered_ms + backoff_ms(&rediscover, app->discoveries) : now_ms;
         if (due_ms > now_ms) {
-                if (!loop_timer_is_running(app->retry))
-                        loop_timer_start(app->retry, due_ms - now_ms);
+                app_wake(app, due_ms);
                 return false;
         }
         app->discovering = true;

@@ -56,6 +56,7 @@ struct outcome {
         const struct value *after;    /* the live object now, or what a dry-run answered */
         const struct managed *before_owners, *after_owners;
         const struct value *desired;
+        const struct value *source;   /* Git's side with lines; NULL: not kept */
         const struct schema *type;
         const struct decide_note *notes;
         size_t note_count;

@@ -14,6 +14,9 @@
 /* Objects begun in one turn of the loop: each costs some 0.2 ms of parsing and deciding. */
 #define APP_STARTS_PER_TURN 16
 
+/* How long replicas stay with the keeper after their scaler is gone (design §6.5): it may be about to come back. */
+#define APP_HOLD_MS (10 * 60 * INT64_C(1000))
+
 /* Stages of an apply: a stage begins when the one before has nothing queued or running. */
 enum stage { STAGE_NAMESPACES, STAGE_CRDS, STAGE_REST, STAGE_COUNT };
 
@@ -43,6 +46,9 @@ struct item {
         int64_t noticed_ms;     /* when a change was noticed that has not been decided on yet; 0: none */
         int64_t retry_at_ms;    /* FAILED; 0: no retry */
         unsigned attempts;      /* failures in a row */
+        int64_t hold_until_ms;  /* replicas are not taken back before; 0: no hold was begun */
+        bool no_hold;           /* a commit set or changed replicas: they come back at once */
+        bool replicas_left;     /* this commit removed replicas from Git */
         bool again;             /* something changed while it was RUNNING */
         bool look_only;         /* self-heal is off: drift is told, not healed */
         bool read_first;        /* GET it before deciding: the cache may not know it */
@@ -80,6 +86,7 @@ struct app {
         size_t crd_count;
         struct types *types;
         struct loop_timer *pump, *retry;
+        int64_t wake_at_ms;           /* when `retry` fires, while it runs */
         struct prune_run *prune;      /* while deletions go on */
         bool prune_done;              /* for the set in force */
         struct err prune_err;
@@ -107,6 +114,9 @@ void item_finish(struct item *item, enum item_state state, const struct outcome 
 /* Starts working on a queued item. */
 void op_start(struct item *item);
 void op_free(struct op *op);
+
+/* Makes sure that retries and holds are looked at by `at_ms` of the loop's clock. */
+void app_wake(struct app *app, int64_t at_ms);
 
 /* Deletions. app_prune_start() gives false when there is nothing to delete (kept ones are told to the hooks). */
 bool app_prune_start(struct app *app);

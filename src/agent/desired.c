@@ -15,6 +15,7 @@ static void copy_object(struct desired_set *set, const struct manifest_object *o
                 .text = arena_str(a, o->canonical),
                 .file = arena_str(a, o->file),
                 .line = o->line,
+                .source = set->keep_sources ? o->value : NULL,
                 .rank = manifest_apply_rank(o->group, o->kind),
                 .state = state == DESIRED_OK && o->skip_reconcile ? DESIRED_SKIPPED : state,
                 .secret = o->secret,
@@ -42,13 +43,14 @@ static struct manifest_problem *copy_problems(struct arena *a, const struct mani
         return all;
 }
 
-struct desired_set *desired_set_new(const struct manifest_set *set, const struct manifest_bound *bound,
-                                    const struct git_id *commit) {
+struct desired_set *desired_set_new(struct manifest_set *set, struct manifest_bound *bound, const struct git_id *commit,
+                                    bool keep_sources) {
         size_t count = bound->object_count + bound->parked_count + bound->refused_count;
         struct desired_set *d = mem_zalloc(sizeof *d);
 
         d->commit = *commit;
         d->complete = set->complete;
+        d->keep_sources = keep_sources;
         d->arena = arena_new(0);
         d->objects = arena_alloc(d->arena, (count + 1) * sizeof *d->objects);
         for (size_t i = 0; i < bound->object_count; i++)
@@ -68,6 +70,13 @@ struct desired_set *desired_set_new(const struct manifest_set *set, const struct
         d->errors = copy_problems(d->arena, set->errors, set->error_count, bound->errors, bound->error_count);
         d->warning_count = set->warning_count + bound->warning_count;
         d->warnings = copy_problems(d->arena, set->warnings, set->warning_count, bound->warnings, bound->warning_count);
+        if (keep_sources) {
+                d->kept_set = set;
+                d->kept_bound = bound;
+        } else {
+                manifest_bound_free(bound);
+                manifest_set_free(set);
+        }
         return d;
 }
 
@@ -75,6 +84,8 @@ void desired_set_free(struct desired_set *set) {
         if (!set)
                 return;
         map_free(set->by_id);
+        manifest_bound_free(set->kept_bound);
+        manifest_set_free(set->kept_set);
         arena_free(set->arena);
         free(set);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The desired objects of one application at one revision, in the form the loop thread keeps: one compact record each,
- * canonical text instead of trees. Made on a pool thread from a rendered and bound set, which may be freed afterwards.
+ * canonical text instead of trees. Made on a pool thread from a rendered and bound set.
  *
  * Invariants: immutable; records are sorted in apply order; ids are unique. Parked objects (kind not served) whose scope
  * is not known have no id; everything else has one.
@@ -30,6 +30,7 @@ struct desired {
         struct str text;      /* canonical, as it is applied; empty when refused before binding */
         struct str file;
         uint32_t line;
+        const struct value *source; /* as Git has it, with lines; NULL unless the set was made to keep them */
         int rank;             /* apply order */
         enum desired_state state;
         bool secret;
@@ -48,11 +49,17 @@ struct desired_set {
         struct manifest_problem *warnings;
         size_t warning_count;
         struct arena *arena;
+        bool keep_sources;
+        struct manifest_set *kept_set;     /* what `source` points into; NULL: not kept */
+        struct manifest_bound *kept_bound;
 };
 
-/* Copies all it needs. */
-struct desired_set *desired_set_new(const struct manifest_set *set, const struct manifest_bound *bound,
-                                    const struct git_id *commit);
+/*
+ * Takes set and bound. With keep_sources they live as long as the result, for one-shot commands that show lines;
+ * otherwise all that is needed is copied and they are freed.
+ */
+struct desired_set *desired_set_new(struct manifest_set *set, struct manifest_bound *bound, const struct git_id *commit,
+                                    bool keep_sources);
 void desired_set_free(struct desired_set *set);
 DEFINE_CLEANUP(struct desired_set *, desired_set_free)
 

@@ -64,6 +64,7 @@ static void finish(struct op *op, enum item_state state, struct outcome outcome,
         outcome.secret = item->desired->secret;
         outcome.noticed_ms = item->noticed_ms;
         outcome.desired = op->in.desired;
+        outcome.source = item->desired->source;
         outcome.type = op->in.type;
         if (!outcome.reason)
                 outcome.reason = "";
@@ -244,6 +245,11 @@ static void refused(struct op *op, const struct kube_result *result) {
                 read_again(op, &err);
                 return;
         }
+        /* Its namespace is yet to be made, in this very revision perhaps: a dry-run cannot see that. */
+        if (op->await == OP_DRY_RUN && !op->in.live && result->status.namespace_missing) {
+                finish(op, ITEM_OUT_OF_SYNC, (struct outcome){ .kind = OUTCOME_MISSING, .after = op->decision.body }, NULL);
+                return;
+        }
         fail(op, &err);
 }
 
@@ -341,6 +347,10 @@ static void patch_answered(struct op *op, const struct kube_result *result) {
                 return;
         }
         op->handed_over = true;
+        if (op->decision.handover == HANDOVER_TAKE_BACK) {
+                op->item->hold_until_ms = 0;
+                op->item->no_hold = op->item->replicas_left = false;
+        }
         await_echo(op, now->rv);
         failpoint("after-hand-over");
         if (++op->rounds < OP_MAX_ROUNDS)
@@ -431,13 +441,6 @@ static void refuse(struct op *op) {
         finish(op, ITEM_REFUSED, (struct outcome){ .kind = OUTCOME_REFUSED, .err = &err }, &err);
 }
 
-static void create(struct op *op) {
-        if (op->mode == DECIDE_DIFF)
-                finish(op, ITEM_OUT_OF_SYNC, (struct outcome){ .kind = OUTCOME_MISSING, .after = op->decision.body }, NULL);
-        else
-                send_apply(op, false);
-}
-
 static void send_decision(struct op *op) {
         keep_withheld(op);
         switch (op->decision.verdict) {
@@ -445,7 +448,8 @@ static void send_decision(struct op *op) {
                 nothing_to_do(op);
                 return;
         case DECIDE_CREATE:
-                create(op);
+                /* A manual sync creates at once: there is nothing to compare with. A diff lets the server check it. */
+                send_apply(op, op->mode == DECIDE_DIFF);
                 return;
         case DECIDE_APPLY:
                 send_apply(op, false);
@@ -504,6 +508,37 @@ static int read_live(struct op *op, struct str whole, struct err *err) {
         return 0;
 }
 
+static bool is_held(const struct op *op) {
+        return op->item->hold_until_ms > loop_now_ms(op->app->env.loop);
+}
+
+/* A manual sync moves ownership and creates at once; only what would change values is looked at by dry-run first. */
+static int decide_as(struct op *op, enum decide_mode mode, struct err *err) {
+        op->in.mode = mode == DECIDE_MANUAL ? DECIDE_AUTO : mode;
+        op->decision = (struct decision){ 0 };
+        int r = decide(&op->in, op->arena, &op->decision, err);
+
+        if (r < 0 || mode != DECIDE_MANUAL || op->decision.verdict != DECIDE_APPLY)
+                return r;
+        op->in.mode = DECIDE_MANUAL;
+        return decide(&op->in, op->arena, &op->decision, err);
+}
+
+/* The first wish to take replicas back begins the hold; it is carried out when the hold is over. */
+static int make_decision(struct op *op, struct err *err) {
+        struct item *item = op->item;
+        int r = decide_as(op, op->mode, err);
+
+        if (r < 0 || op->decision.verdict != DECIDE_PATCH || op->decision.handover != HANDOVER_TAKE_BACK)
+                return r;
+        if (item->no_hold || item->replicas_left || item->hold_until_ms)
+                return 0;
+        item->hold_until_ms = loop_now_ms(op->app->env.loop) + APP_HOLD_MS;
+        app_wake(op->app, item->hold_until_ms);
+        op->in.replicas_hold = true;
+        return decide_as(op, op->mode, err);
+}
+
 /* The body of the kept answer belongs to the old round's arena, so the new round begins before the old one is freed. */
 static void begin_round(struct op *op, struct str whole) {
         _cleanup_(arena_freep) struct arena *old = TAKE_PTR(op->arena);
@@ -520,19 +555,20 @@ static void begin_round(struct op *op, struct str whole) {
                 .scalers = op->app->env.scalers,
                 .withheld = op->item->withheld,
                 .withheld_count = op->item->withheld_count,
-                .mode = op->mode,
+                .replicas_hold = is_held(op),
+                .kept_left_git = op->item->replicas_left,
         };
-        op->decision = (struct decision){ 0 };
         if (json_parse(op->item->desired->text, op->arena, &op->in.desired, &err) < 0 || read_live(op, whole, &err) < 0) {
                 fail(op, &err);
                 return;
         }
         op->in.foreign_tracker = foreign_tracker(op);
-        if (decide(&op->in, op->arena, &op->decision, &err) < 0) {
+        if (make_decision(op, &err) == 0)
+                send_decision(op);
+        else if (op->in.live && !op->full)
+                get(op); /* ownership is to move, and that needs managedFields as the server has them */
+        else
                 fail(op, &err);
-                return;
-        }
-        send_decision(op);
 }
 
 void op_start(struct item *item) {

@@ -7,6 +7,7 @@
 
 #define SHARD_MAX_BYTES (1000 * 1000) /* etcd's and the ConfigMap's own limit is 1 MiB */
 #define KEY_BYTES 16
+#define SLUG_KEPT_BYTES 40 /* with hash and prefix at most a label value's 63 */
 
 struct store {
         struct loop *loop;
@@ -216,6 +217,34 @@ void store_open(struct store *s, bool read_only, void (*done)(void *ctx, const s
 
 /* --- one application -------------------------------------------------------------------------------------------- */
 
+/* Fixed: every process must find the names that others made. */
+static const struct hash_key slug_key = { UINT64_C(0x7472756365736c75), UINT64_C(0x67206e616d657331) };
+
+/*
+ * The application's name as a part of object names and as a label value: itself when it is a legal one, else its legal
+ * beginning and a hash, so that different applications never meet.
+ */
+static char *slug(struct str application) {
+        _cleanup_(buf_done) struct buf out = buf_make(256);
+        bool legal = application.n > 0 && application.n <= SLUG_KEPT_BYTES;
+
+        for (size_t i = 0; i < application.n && i < SLUG_KEPT_BYTES; i++) {
+                char c = application.p[i];
+                bool alnum = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+                bool edge = i == 0 || i + 1 == application.n;
+
+                legal = legal && (alnum || (c == '-' && !edge));
+                buf_addch(&out, alnum ? c : '-');
+        }
+        if (legal)
+                return buf_take(&out);
+
+        char *text;
+        if (asprintf(&text, "a%s-%016llx", out.p, (unsigned long long)hash64(&slug_key, application)) < 0)
+                abort();
+        return text;
+}
+
 /* Tells the end of a save; `err` was kept when it ended without a request. */
 static void end_save(void *ctx) {
         struct store_app *a = ctx;
@@ -228,7 +257,7 @@ struct store_app *store_app_new(struct store *s, struct str application) {
         struct store_app *a = mem_zalloc(sizeof *a);
 
         a->store = s;
-        a->application = str_dup(application);
+        a->application = slug(application);
         a->later = loop_timer_new(s->loop, end_save, a);
         for (size_t i = 0; i < INVENTORY_MAX_SHARDS; i++)
                 a->texts[i] = buf_make(SHARD_MAX_BYTES);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/metrics.h"
+
+#include "kube/curl_transport.h"
+
+static void head(struct buf *out, const char *name, const char *type, const char *help) {
+        buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void single(struct buf *out, const char *name, const char *type, const char *help, double value) {
+        head(out, name, type, help);
+        buf_addf(out, "%s %.15g\n", name, value);
+}
+
+/* Label values escape backslash, quote and newline (exposition formats, "text format details"). */
+static void add_label(struct buf *out, struct str value) {
+        for (size_t i = 0; i < value.n; i++) {
+                if (value.p[i] == '\n')
+                        buf_addc(out, "\\n");
+                else if (value.p[i] == '"' || value.p[i] == '\\')
+                        buf_addf(out, "\\%c", value.p[i]);
+                else
+                        buf_addch(out, value.p[i]);
+        }
+}
+
+static void app_sample(struct buf *out, const char *name, const struct app *app, const char *label, const char *value,
+                       double number) {
+        buf_addf(out, "%s{application=\"", name);
+        add_label(out, app_config(app)->instance);
+        if (label)
+                buf_addf(out, "\",%s=\"%s", label, value);
+        buf_addf(out, "\"} %.15g\n", number);
+}
+
+static void print_sync_status(const struct agent *agent, struct buf *out) {
+        static const char *const words[] = { "Unknown", "Synced", "OutOfSync" };
+
+        head(out, "truce_app_sync_status", "gauge", "1 for the sync status the application has.");
+        for (size_t i = 0; i < agent_app_count(agent); i++) {
+                struct app *app = agent_app(agent, i);
+
+                for (size_t k = 0; k < ARRAY_LEN(words); k++)
+                        app_sample(out, "truce_app_sync_status", app, "status", words[k], app_sync_status(app) == k);
+        }
+}
+
+static void print_objects(const struct agent *agent, struct buf *out) {
+        head(out, "truce_app_objects", "gauge", "Desired objects by state.");
+        for (size_t i = 0; i < agent_app_count(agent); i++) {
+                struct app *app = agent_app(agent, i);
+                struct app_counts c;
+
+                app_counts(app, &c);
+                app_sample(out, "truce_app_objects", app, "state", "synced", (double)c.synced);
+                app_sample(out, "truce_app_objects", app, "state", "out_of_sync", (double)c.out_of_sync);
+                app_sample(out, "truce_app_objects", app, "state", "failed", (double)c.failed);
+                app_sample(out, "truce_app_objects", app, "state", "parked", (double)c.parked);
+                app_sample(out, "truce_app_objects", app, "state", "refused", (double)c.refused);
+        }
+}
+
+static void print_decisions(const struct agent *agent, struct buf *out) {
+        head(out, "truce_app_decisions_total", "counter", "Objects decided on, by how.");
+        for (size_t i = 0; i < agent_app_count(agent); i++) {
+                struct app *app = agent_app(agent, i);
+                struct app_counts c;
+
+                app_counts(app, &c);
+                app_sample(out, "truce_app_decisions_total", app, "by", "fingerprint", (double)c.by_fingerprint);
+                app_sample(out, "truce_app_decisions_total", app, "by", "proof", (double)c.by_proof);
+                app_sample(out, "truce_app_decisions_total", app, "by", "dry_run", (double)c.dry_runs);
+                app_sample(out, "truce_app_decisions_total", app, "by", "write", (double)c.writes);
+        }
+}
+
+static void stage(struct buf *out, const char *name, int64_t from_ms, int64_t to_ms) {
+        buf_addf(out, "truce_commit_latency_seconds{stage=\"%s\"} %.15g\n", name,
+                 from_ms && to_ms ? (double)(to_ms - from_ms) / 1000 : 0.0);
+}
+
+static void print_latency(const struct agent_timeline *t, struct buf *out) {
+        head(out, "truce_commit_latency_seconds", "gauge",
+             "Newest commit that was seen back in the cluster: time from noticing it to the end of each stage.");
+        stage(out, "fetched", t->noticed_ms, t->fetched_ms);
+        stage(out, "rendered", t->noticed_ms, t->rendered_ms);
+        stage(out, "applied", t->noticed_ms, t->applied_ms);
+        stage(out, "observed", t->noticed_ms, t->observed_ms);
+}
+
+static void print_agent(const struct agent *agent, struct buf *out) {
+        struct agent_stats s;
+
+        agent_stats(agent, &s);
+        single(out, "truce_git_polls_total", "counter", "Looks at Git.", (double)s.polls.looks);
+        single(out, "truce_git_poll_failures_total", "counter", "Looks at Git that failed.", (double)s.polls.failures);
+        single(out, "truce_git_fetches_total", "counter", "New commits fetched.", (double)s.polls.fetches);
+        single(out, "truce_commits_applied_total", "counter", "Commits brought to the cluster.", (double)s.commits_applied);
+        single(out, "truce_heals_total", "counter", "Changes of live objects that were undone.", (double)s.heals);
+        single(out, "truce_last_heal_seconds", "gauge", "From the watch event to the end of the write, of the newest heal.",
+               (double)s.last_heal_ms / 1000);
+        single(out, "truce_watched_kinds", "gauge", "Kinds that are listed and watched.", (double)s.kinds);
+        single(out, "truce_cached_objects", "gauge", "Live objects kept in memory.", (double)s.live);
+        print_latency(&s.last, out);
+}
+
+static void print_transport(const struct kube_transport *t, struct buf *out) {
+        static const char *const methods[KUBE_METHODS] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
+        static const char *const codes[KUBE_STATUS_CLASSES] = { "none", "1xx", "2xx", "3xx", "4xx", "5xx" };
+        struct kube_transport_stats s;
+
+        kube_curl_transport_stats(t, &s);
+        head(out, "rest_client_requests_total", "counter", "Requests to the API server that ended, by method and code class.");
+        for (size_t m = 0; m < KUBE_METHODS; m++) {
+                for (size_t c = 0; c < KUBE_STATUS_CLASSES; c++)
+                        buf_addf(out, "rest_client_requests_total{method=\"%s\",code=\"%s\"} %llu\n", methods[m], codes[c],
+                                 (unsigned long long)s.calls[m][c]);
+        }
+        single(out, "rest_client_request_retries_total", "counter", "Requests sent again by the transport.", (double)s.retries);
+        single(out, "truce_kube_connections_total", "counter", "Connections opened.", (double)s.connections_opened);
+        single(out, "truce_kube_received_bytes_total", "counter", "Bytes of reply bodies.", (double)s.bytes_received);
+        single(out, "truce_kube_open_watches", "gauge", "Watches that are open.", s.open_watches);
+        single(out, "truce_kube_waiting_watches", "gauge", "Watches that wait for a connection.", s.waiting_watches);
+        single(out, "truce_kube_in_flight", "gauge", "Requests in flight.", s.in_flight);
+        single(out, "truce_kube_queued", "gauge", "Requests that wait in the queue.", s.queued);
+}
+
+void metrics_print(const struct agent *agent, const struct kube_transport *transport, int64_t longest_turn_us,
+                   struct buf *out) {
+        head(out, "truce_build_info", "gauge", "Version of truce.");
+        buf_addf(out, "truce_build_info{version=\"%s\"} 1\n", TRUCE_VERSION);
+        single(out, "truce_loop_longest_turn_seconds", "gauge", "The longest turn of the loop so far.",
+               (double)longest_turn_us / 1e6);
+        print_sync_status(agent, out);
+        print_objects(agent, out);
+        print_decisions(agent, out);
+        print_agent(agent, out);
+        if (transport)
+                print_transport(transport, out);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "http/metrics.h"
+
+#define IDLE_TIMEOUT_S 10
+#define CONNECTION_MEMORY_BYTES (16 * 1024)
+#define PAGE_MAX_BYTES (1024 * 1024)
+#define STALLED_TURN_US (10 * INT64_C(1000) * 1000)
+
+struct http_server {
+        struct loop *loop;
+        struct agent *agent;
+        struct kube_transport *transport;
+        struct MHD_Daemon *daemon;
+        struct loop_io *io;
+        struct loop_timer *timer;
+        int64_t longest_turn_us; /* ever seen */
+        unsigned port;
+};
+
+/* --- pages ------------------------------------------------------------------------------------------------------ */
+
+static unsigned page_healthz(struct http_server *s, struct buf *out) {
+        int64_t turn_us = loop_longest_turn_us(s->loop);
+
+        if (turn_us > s->longest_turn_us)
+                s->longest_turn_us = turn_us;
+        if (turn_us > STALLED_TURN_US) {
+                buf_addf(out, "the loop stood still for %lld ms\n", (long long)(turn_us / 1000));
+                return MHD_HTTP_SERVICE_UNAVAILABLE;
+        }
+        buf_addc(out, "ok\n");
+        return MHD_HTTP_OK;
+}
+
+static unsigned page_readyz(struct http_server *s, struct buf *out) {
+        if (agent_is_ready(s->agent)) {
+                buf_addc(out, "ok\n");
+                return MHD_HTTP_OK;
+        }
+        buf_addc(out, "not ready: key, discovery, or a first revision is missing\n");
+        for (size_t i = 0; i < agent_app_count(s->agent); i++) {
+                const struct err *err = agent_app_err(s->agent, i);
+
+                if (err->code)
+                        buf_addf(out, "%.*s: %s\n", STR_FMT(app_config(agent_app(s->agent, i))->name), err->msg);
+        }
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
+}
+
+static unsigned page_metrics(struct http_server *s, struct buf *out) {
+        int64_t turn_us = loop_longest_turn_us(s->loop);
+
+        if (turn_us > s->longest_turn_us)
+                s->longest_turn_us = turn_us;
+        metrics_print(s->agent, s->transport, s->longest_turn_us, out);
+        return MHD_HTTP_OK;
+}
+
+static const struct page {
+        const char *path;
+        unsigned (*print)(struct http_server *s, struct buf *out);
+        const char *type;
+} pages[] = {
+        { "/healthz", page_healthz, "text/plain; charset=utf-8" },
+        { "/readyz", page_readyz, "text/plain; charset=utf-8" },
+        { "/metrics", page_metrics, "text/plain; version=0.0.4; charset=utf-8" },
+};
+
+static enum MHD_Result reply(struct MHD_Connection *c, unsigned status, struct str body, const char *type) {
+        struct MHD_Response *r = MHD_create_response_from_buffer(body.n, (void *)body.p, MHD_RESPMEM_MUST_COPY);
+
+        MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+        MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+        enum MHD_Result queued = MHD_queue_response(c, status, r);
+        MHD_destroy_response(r);
+        return queued;
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
+                                  const char *version, const char *upload, size_t *upload_bytes, void **request) {
+        static int seen;
+        struct http_server *s = ctx;
+        _cleanup_(buf_done) struct buf out = buf_make(PAGE_MAX_BYTES);
+
+        (void)version;
+        (void)upload;
+        if (!*request) { /* headers only so far: libmicrohttpd calls again when the body is in */
+                *request = &seen;
+                return MHD_YES;
+        }
+        *upload_bytes = 0;
+        if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+                return reply(c, MHD_HTTP_METHOD_NOT_ALLOWED, STR("only GET\n"), pages[0].type);
+        for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
+                if (strcmp(url, pages[i].path) != 0)
+                        continue;
+                unsigned status = pages[i].print(s, &out);
+                return reply(c, status, buf_str(&out), pages[i].type);
+        }
+        return reply(c, MHD_HTTP_NOT_FOUND, STR("no such page: /healthz /readyz /metrics\n"), pages[0].type);
+}
+
+/* --- on the loop ------------------------------------------------------------------------------------------------ */
+
+static void run(struct http_server *s) {
+        MHD_UNSIGNED_LONG_LONG timeout_ms;
+
+        MHD_run(s->daemon);
+        if (MHD_get_timeout(s->daemon, &timeout_ms) == MHD_YES)
+                loop_timer_start(s->timer, (int64_t)timeout_ms);
+        else
+                loop_timer_stop(s->timer);
+}
+
+static void on_io(void *ctx, unsigned events) {
+        (void)events;
+        run(ctx);
+}
+
+static void on_timer(void *ctx) {
+        run(ctx);
+}
+
+/* --- the address ------------------------------------------------------------------------------------------------ */
+
+union address {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+};
+
+static int parse_listen(struct str listen, union address *ret, struct err *err) {
+        _cleanup_(mem_freep) char *host = NULL;
+        ptrdiff_t colon = -1;
+        uint64_t port;
+
+        for (size_t i = 0; i < listen.n; i++)
+                colon = listen.p[i] == ':' ? (ptrdiff_t)i : colon;
+        if (colon < 0 || !str_to_u64(str_sub(listen, (size_t)colon + 1, listen.n), &port) || port > UINT16_MAX)
+                return err_set(err, ERR_INVAL, "--listen %.*s: not HOST:PORT", STR_FMT(listen));
+
+        struct str name = str_sub(listen, 0, (size_t)colon);
+        if (str_starts(name, STR("[")) && str_ends(name, STR("]")))
+                name = str_sub(name, 1, name.n - 1);
+        host = str_dup(name);
+        *ret = (union address){ 0 };
+        if (name.n == 0 || inet_pton(AF_INET6, host, &ret->v6.sin6_addr) == 1) {
+                ret->v6.sin6_family = AF_INET6;
+                ret->v6.sin6_port = htons((uint16_t)port);
+        } else if (inet_pton(AF_INET, host, &ret->v4.sin_addr) == 1) {
+                ret->v4.sin_family = AF_INET;
+                ret->v4.sin_port = htons((uint16_t)port);
+        } else {
+                return err_set(err, ERR_INVAL, "--listen %.*s: %s is no IP address", STR_FMT(listen), host);
+        }
+        return 0;
+}
+
+/* A socket of our own, so that "every address" is one dual-stack socket and the system's reason for a refusal is told. */
+static int open_socket(const union address *address, struct str text, int *ret_fd, struct err *err) {
+        socklen_t size = address->any.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
+        int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, off = 0;
+
+        if (fd < 0)
+                return err_set_errno(err, errno, "--listen %.*s", STR_FMT(text));
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (address->any.sa_family == AF_INET6)
+                setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+        if (bind(fd, &address->any, size) < 0 || listen(fd, HTTP_MAX_CONNECTIONS) < 0) {
+                int r = err_set_errno(err, errno, "--listen %.*s", STR_FMT(text));
+
+                close(fd);
+                return r;
+        }
+        *ret_fd = fd;
+        return 0;
+}
+
+static unsigned port_of(int fd) {
+        union address address;
+        socklen_t size = sizeof address;
+
+        if (getsockname(fd, &address.any, &size) < 0)
+                return 0;
+        return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
+}
+
+int http_server_new(struct loop *l, struct str listen, struct agent *agent, struct kube_transport *transport,
+                    struct http_server **ret_server, struct err *err) {
+        union address address;
+        int fd, r = parse_listen(listen, &address, err);
+
+        if (r == 0)
+                r = open_socket(&address, listen, &fd, err);
+        if (r < 0)
+                return r;
+
+        struct http_server *s = mem_zalloc(sizeof *s);
+        *s = (struct http_server){ .loop = l, .agent = agent, .transport = transport, .port = port_of(fd) };
+        s->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, s,
+                                     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS,
+                                     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                                     (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_END);
+        if (!s->daemon) {
+                close(fd);
+                free(s);
+                return err_set(err, ERR_INTERNAL, "--listen %.*s: the HTTP server does not start", STR_FMT(listen));
+        }
+        s->timer = loop_timer_new(l, on_timer, s);
+        s->io = loop_io_new(l, MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, on_io, s);
+        loop_io_want(s->io, LOOP_IO_READ);
+        *ret_server = s;
+        return 0;
+}
+
+void http_server_free(struct http_server *s) {
+        if (!s)
+                return;
+        loop_io_free(s->io);
+        loop_timer_free(s->timer);
+        MHD_stop_daemon(s->daemon);
+        free(s);
+}
+
+unsigned http_server_port(const struct http_server *s) {
+        return s->port;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The probes and metrics server: GET /healthz, /readyz and /metrics (Prometheus text format 0.0.4), nothing that changes
+ * state. libmicrohttpd in external-epoll mode on the agent's loop; no TLS, no threads.
+ *
+ *   /healthz  200 "ok" while the loop turns (503 when its longest turn since the last probe passed 10 s)
+ *   /readyz   200 when the agent's picture is complete (agent_is_ready()), else 503 and what is missing, a line each
+ *   /metrics  counters and gauges; series exist from the start, at 0
+ *
+ * Limits: HTTP_MAX_CONNECTIONS at once, requests of at most 16 KiB, 10 s idle.
+ * Thread rule: loop thread only.
+ */
+#ifndef TRUCE_HTTP_SERVER_H
+#define TRUCE_HTTP_SERVER_H
+
+#include "agent/agent.h"
+
+#define HTTP_MAX_CONNECTIONS 64
+
+struct http_server;
+
+/*
+ * Listens on `listen` ("host:port", "[::1]:8080", ":8080" for every address). INVAL for a bad address, a system error's code
+ * when it cannot be bound. `transport` (may be NULL) must be a curl transport: its counters are shown.
+ */
+int http_server_new(struct loop *l, struct str listen, struct agent *agent, struct kube_transport *transport,
+                    struct http_server **ret_server, struct err *err);
+void http_server_free(struct http_server *s);
+DEFINE_CLEANUP(struct http_server *, http_server_free)
+
+/* The port in use, for tests that listen on port 0. */
+unsigned http_server_port(const struct http_server *s);
+
+#endif
