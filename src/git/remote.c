@@ -55,10 +55,13 @@ static void close_all(struct remote *r) {
         generation_free(TAKE_PTR(r->previous));
 }
 
-/* Packs, windows and caches that nobody needed since the last poll are given back. */
+/*
+ * Packs, windows and caches that nobody needed since the last poll are given back. A repository in place stays open: its
+ * refs are read at every poll, and libgit2 1.5 loses memory when it opens one of format version 1.
+ */
 static void close_idle(struct remote *r) {
         LOCKED(r);
-        if (!r->used)
+        if (!r->used && !r->in_place)
                 close_all(r);
         r->used = false;
 }
@@ -148,17 +151,13 @@ static struct git_ref_list look_up_refs(git_repository *repo, const struct str *
 
 static int list_local_refs(struct remote *r, const struct str *names, size_t count, struct arena *a,
                            struct git_ref_list *ret, struct err *err) {
-        bool used;
         int rc;
 
         LOCKED(r);
-        used = r->used;
         rc = open_current(r, err);
-        if (rc < 0)
-                return rc;
-        *ret = look_up_refs(r->current->repo, names, count, a);
-        r->used = used; /* a poll alone keeps nothing open */
-        return 0;
+        if (rc == 0)
+                *ret = look_up_refs(r->current->repo, names, count, a);
+        return rc;
 }
 
 /* The refs that the names may begin; all branches and tags when there are no names. */

@@ -337,9 +337,18 @@ int git_url_parse(struct str text, struct arena *a, struct git_url *ret, struct 
         return 0;
 }
 
+/* An IPv4 address in 127.0.0.0/8; "127.example.com" is somebody's name. */
+static bool is_loopback_address(struct str host) {
+        for (size_t i = 0; i < host.n; i++) {
+                if (host.p[i] != '.' && (host.p[i] < '0' || host.p[i] > '9'))
+                        return false;
+        }
+        return str_starts(host, STR("127."));
+}
+
 bool git_url_is_loopback(const struct git_url *u) {
         return u->scheme == GIT_URL_FILE || str_eq(u->host, STR("localhost")) || str_eq(u->host, STR("::1")) ||
-               str_starts(u->host, STR("127."));
+               is_loopback_address(u->host);
 }
 
 bool git_url_same_origin(const struct git_url *a, const struct git_url *b) {

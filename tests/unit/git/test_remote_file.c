@@ -224,6 +224,65 @@ static void a_submodule_below_the_folder_is_named_with_its_url(void **state) {
         assert_int_equal(git_source_list(f->source, &rev.commit, STR("ok"), true, f->a, &files, &n, &f->err), 0);
 }
 
+static void links_of_a_real_tree_obey_the_rules(void **state) {
+        static const struct {
+                const char *dir, *link, *to;
+                int result;
+                size_t files;
+        } rows[] = {
+                { "in-bounds", "repo/in-bounds/a.yaml", "../files/a.yaml", 0, 1 },
+                { "dangling", "repo/dangling/a.yaml", "nowhere.yaml", 0, 0 },
+                { "circular", "repo/circular/a.yaml", "a.yaml", ERR_INVAL, 0 },
+                { "outside", "repo/outside/a.yaml", "../../secret.yaml", ERR_INVAL, 0 },
+                { "absolute", "repo/absolute/a.yaml", "/etc/passwd", ERR_INVAL, 0 },
+                { "folder", "repo/folder/sub", "../files", 0, 0 },
+        };
+        struct fixture *f = *state;
+        const struct git_file *files;
+        struct git_revision rev;
+        struct str content;
+        size_t n;
+
+        scratch_write(&f->s, "repo/files/a.yaml", "a: 1\n");
+        scratch_write(&f->s, "secret.yaml", "secret: 1\n");
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char path[64];
+
+                snprintf(path, sizeof path, "repo/%s", rows[i].dir);
+                assert_int_equal(mkdir(scratch_path(&f->s, path), 0755), 0);
+                assert_int_equal(symlink(rows[i].to, scratch_path(&f->s, rows[i].link)), 0);
+        }
+        free(scratch_commit(&f->s, "repo", "links"));
+        open_source(f, "repo");
+        assert_int_equal(resolve(f, "main", &rev), 0);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int r = git_source_list(f->source, &rev.commit, str_from(rows[i].dir), true, f->a, &files, &n, &f->err);
+
+                assert_int_equal(r, rows[i].result);
+                if (r == 0)
+                        assert_int_equal(n, rows[i].files);
+                else
+                        assert_non_null(strstr(f->err.msg, "a.yaml"));
+        }
+        assert_int_equal(git_source_list(f->source, &rev.commit, STR("in-bounds"), true, f->a, &files, &n, &f->err), 0);
+        assert_int_equal(git_source_read(f->source, &files[0].blob, 100, f->a, &content, &f->err), 0);
+        assert_string_equal(content.p, "a: 1\n");
+}
+
+static void a_name_with_a_line_break_is_refused_escaped(void **state) {
+        struct fixture *f = *state;
+        const struct git_file *files;
+        struct git_revision rev;
+        size_t n;
+
+        scratch_write(&f->s, "repo/a\nb.yaml", "a: 1\n");
+        free(scratch_commit(&f->s, "repo", "x"));
+        open_source(f, "repo");
+        assert_int_equal(resolve(f, "main", &rev), 0);
+        assert_int_equal(git_source_list(f->source, &rev.commit, STR(""), true, f->a, &files, &n, &f->err), ERR_INVAL);
+        assert_non_null(strstr(f->err.msg, "a\\x0ab.yaml"));
+}
+
 static void a_path_that_is_no_repository_is_not_found(void **state) {
         struct fixture *f = *state;
         struct git_remote_options o = { .url = str_from(scratch_path(&f->s, "nowhere")), .allow_file = true };
@@ -302,6 +361,8 @@ int main(void) {
                 TEST(a_blob_above_the_cap_is_refused_unread),
                 TEST(lfs_pointers_say_what_to_do),
                 TEST(a_submodule_below_the_folder_is_named_with_its_url),
+                TEST(links_of_a_real_tree_obey_the_rules),
+                TEST(a_name_with_a_line_break_is_refused_escaped),
                 TEST(a_path_that_is_no_repository_is_not_found),
                 TEST(local_repositories_need_permission),
                 TEST(sha256_repositories_are_refused_by_name),
