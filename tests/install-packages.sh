@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what of tests/packages.txt is missing, with apt.
+#
+#   install-packages.sh build       what building needs
+#   install-packages.sh             that, and what the tests need
+#
+# Go is only installed where there is none: tests/cluster fetches the version it wants with any Go since 1.19.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+last=${1:-test}
+
+wanted() {
+	sed -e 's/[[:space:]]*#.*//' -e '/^$/d' "$here/packages.txt" |
+		if [ "$last" = build ]; then sed '/^\[test\]/,$d'; else cat; fi |
+		sed '/^\[/d'
+	[ "$last" = build ] || command -v go >/dev/null || [ -n "${TRUCE_GO-}" ] || echo golang-go
+}
+
+missing=()
+while IFS= read -r package; do
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+done < <(wanted)
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+	command -v sudo >/dev/null || {
+		printf 'these packages are missing, and only root can install them: %s\n' "${missing[*]}" >&2
+		exit 1
+	}
+	as_root=(sudo)
+fi
+printf 'installing: %s\n' "${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get -qq update
+"${as_root[@]}" apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null
