@@ -7,8 +7,11 @@
 
 #include <stddef.h>
 
-/* `_cleanup_(foo_freep) struct foo *f = NULL;` frees f when it leaves its scope. */
-#define _cleanup_(fn) __attribute__((cleanup(fn)))
+/*
+ * `_cleanup_(foo_freep) struct foo *f = NULL;` frees f when it leaves its scope. "unused" because clang does not count
+ * being freed as a use.
+ */
+#define _cleanup_(fn) __attribute__((cleanup(fn), unused))
 
 /* Defines `foo_freep` for `_cleanup_` from `void foo_free(struct foo *)`, which must accept NULL. */
 #define DEFINE_CLEANUP(type, fn)                                                                                       \
