@@ -2,6 +2,7 @@
 /*
  * A small HTTP/1.1 server on loopback for tests: one thread accepts, one thread a connection. What a path does is a row
  * in the test's table. It also notes what came in which order, and can hold answers back until the test opens the gate.
+ * Given an SSL_CTX it speaks TLS (and only HTTP/1.1 in it).
  *
  * Thread rule: server_* functions may be called from the test's thread at any time; handlers run on a connection's
  * thread and use conn_* only.
@@ -11,6 +12,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -27,6 +29,7 @@ struct conn {
         struct server *server;
         pthread_t thread;
         int fd;
+        SSL *tls;
         unsigned requests; /* read on this connection, this one included */
         struct buf in;     /* not parsed yet */
         char method[16], path[1024];
@@ -42,6 +45,8 @@ struct server_route {
 
 struct server {
         const struct server_route *routes; /* ends with a NULL path */
+        SSL_CTX *tls; /* NULL: plain; owned by the test */
+        const char *greeting; /* is all a client gets; NULL: HTTP */
         int fd;
         uint16_t port;
         pthread_t thread;
@@ -55,9 +60,13 @@ struct server {
         char token[64]; /* what /token wants */
 };
 
+static inline ssize_t conn_recv(struct conn *c, char *p, size_t n) {
+        return c->tls ? SSL_read(c->tls, p, (int)n) : recv(c->fd, p, n, 0);
+}
+
 static inline void conn_send(struct conn *c, const char *p, size_t n) {
         while (n) {
-                ssize_t sent = send(c->fd, p, n, MSG_NOSIGNAL);
+                ssize_t sent = c->tls ? SSL_write(c->tls, p, (int)n) : send(c->fd, p, n, MSG_NOSIGNAL);
 
                 if (sent < 0 && errno == EINTR)
                         continue;
@@ -96,7 +105,7 @@ static inline void conn_reset(struct conn *c) {
 static inline void conn_wait_for_close(struct conn *c) {
         char rest[256];
 
-        while (recv(c->fd, rest, sizeof rest, 0) > 0)
+        while (conn_recv(c, rest, sizeof rest) > 0)
                 ;
 }
 
@@ -124,7 +133,7 @@ static inline const char *conn_header(struct conn *c, const char *name) {
 /* More bytes into c->in; false at the end of the connection. */
 static inline bool conn_fill(struct conn *c) {
         char chunk[16384];
-        ssize_t n = recv(c->fd, chunk, sizeof chunk, 0);
+        ssize_t n = conn_recv(c, chunk, sizeof chunk);
 
         if (n > 0)
                 buf_add(&c->in, (struct str){ chunk, (size_t)n });
@@ -177,8 +186,11 @@ static inline bool conn_serve(struct conn *c) {
 static inline void *conn_main(void *ctx) {
         struct conn *c = ctx;
 
-        while (conn_read_request(c) && conn_serve(c))
-                ;
+        if (c->server->greeting)
+                conn_text(c, "%s", c->server->greeting);
+        else if (!c->tls || SSL_accept(c->tls) == 1)
+                while (conn_read_request(c) && conn_serve(c))
+                        ;
         pthread_mutex_lock(&c->server->lock);
         close(c->fd);
         c->fd = -1;
@@ -192,6 +204,10 @@ static inline void server_take(struct server *s, int fd) {
 
         c->server = s;
         c->fd = fd;
+        if (s->tls) {
+                c->tls = SSL_new(s->tls);
+                SSL_set_fd(c->tls, fd);
+        }
         c->in = buf_make(64 * 1024 * 1024);
         c->headers = buf_make(64 * 1024);
         c->body = buf_make(64 * 1024 * 1024);
@@ -221,12 +237,13 @@ static inline void *server_main(void *ctx) {
         }
 }
 
-static inline struct server *server_start(const struct server_route *routes) {
+static inline struct server *server_start_tls(const struct server_route *routes, SSL_CTX *tls) {
         struct server *s = mem_zalloc(sizeof *s);
         struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
         socklen_t size = sizeof at;
 
         s->routes = routes;
+        s->tls = tls;
         s->log = buf_make(SERVER_MAX_LOG_BYTES);
         pthread_mutex_init(&s->lock, NULL);
         pthread_cond_init(&s->changed, NULL);
@@ -240,8 +257,13 @@ static inline struct server *server_start(const struct server_route *routes) {
         return s;
 }
 
+static inline struct server *server_start(const struct server_route *routes) {
+        return server_start_tls(routes, NULL);
+}
+
 static inline void conn_free(struct conn *c) {
         pthread_join(c->thread, NULL);
+        SSL_free(c->tls);
         buf_done(&c->in);
         buf_done(&c->headers);
         buf_done(&c->body);
