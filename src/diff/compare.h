@@ -53,7 +53,7 @@ struct diff_entry {
         const struct value *git;     /* what Git says there; NULL: nothing, or not known */
         struct diff_owner owner;
         uint32_t line;               /* of the Git side; 0: none */
-        const char *rule;            /* why it is taken or leaves, from a note of the decision; NULL: none */
+        const struct decide_note *why; /* the note that says why it is taken or leaves; NULL: none */
 };
 
 /* A note of the decision, with what stands there. */

@@ -31,7 +31,7 @@ void mask_objects(const struct value **objects, size_t count, bool secret, struc
  * Appends `text` (an error that may echo an object) with everything masked that stands in a value of these Secrets, as
  * it is spelt in them, decoded from base64, or in their last-applied copies: each shared run of MASK_SCRUB_MIN_BYTES or
  * more, and shorter values where they stand as a word. Objects that are no Secrets count only when `secret` is set. Words
- * of the message that a value happens to contain are masked too.
+ * of the message that a value happens to contain are masked too. Texts are cut at KUBE_MAX_ERROR_BYTES.
  */
 void mask_scrub(const struct value *const *objects, size_t count, bool secret, struct str text, struct buf *out);
 

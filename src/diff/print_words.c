@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sentences about owners, admission and notes. */
+#include "diff/print_impl.h"
+#include "diff/text.h"
+#include "diff/when.h"
+
+#define SHORT_COLUMNS 40
+
+void print_foreign_value(const struct voice *voice, const struct value *v, struct buf *out) {
+        _cleanup_(buf_done) struct buf b = buf_make(SIZE_MAX);
+
+        print_value_short(v, SHORT_COLUMNS, &b);
+        voice->foreign(out, buf_str(&b));
+}
+
+void print_foreign_path(const struct voice *voice, struct field_path p, struct buf *out) {
+        _cleanup_(buf_done) struct buf b = buf_make(SIZE_MAX);
+
+        diff_path_print(p, &b);
+        voice->foreign(out, buf_str(&b));
+}
+
+static void add_time(const struct voice *voice, struct str time, struct buf *out) {
+        int64_t then_ms;
+
+        if (voice->style->now_ms == 0 || !when_parse(time, &then_ms)) {
+                if (time.n) {
+                        buf_addc(out, " at ");
+                        voice->foreign(out, time);
+                }
+                return;
+        }
+        buf_addch(out, ' ');
+        when_print_age(then_ms, voice->style->now_ms, out);
+        if (voice->style->now_ms - then_ms >= 1000)
+                buf_addc(out, " ago");
+}
+
+static void add_manager(const struct voice *voice, struct str manager, struct str subresource, struct buf *out) {
+        static const struct str autoscaler = { "HorizontalPodAutoscaler ", 24 };
+        _cleanup_(buf_done) struct buf b = buf_make(SIZE_MAX);
+
+        if (str_starts(manager, autoscaler)) {
+                buf_addc(&b, "HPA ");
+                manager = str_sub(manager, autoscaler.n, manager.n);
+        }
+        buf_add(&b, manager);
+        if (subresource.n) {
+                buf_addc(&b, " (");
+                buf_add(&b, subresource);
+                buf_addch(&b, ')');
+        }
+        voice->foreign(out, buf_str(&b));
+}
+
+static bool is_set_by_other(const struct diff_entry *e) {
+        return e->owner.manager.n && e->owner.class != POLICY_OURS;
+}
+
+static const char *fate_of(const struct diff_entry *e) {
+        if (e->class == DIFF_FOREIGN)
+                return NULL;
+        if (e->kind == DIFF_REMOVED)
+                return "removed";
+        if (!is_set_by_other(e))
+                return NULL;
+        return e->owner.class == POLICY_PERSON ? "taken back" : "taken";
+}
+
+/* Did the server make something else of Git's value: another spelling, an admission plug-in's rewriting? */
+static bool is_rewritten(const struct diff_entry *e) {
+        return e->git && e->after && e->kind == DIFF_CHANGED && e->class == DIFF_OURS && !value_equal(e->git, e->after) &&
+               value_count(e->after) == 0 && value_count(e->git) == 0;
+}
+
+void print_remark(const struct voice *voice, const struct diff_entry *e, struct buf *out) {
+        const char *fate = fate_of(e);
+        size_t from = out->n;
+
+        if (is_set_by_other(e)) {
+                buf_addc(out, "set by ");
+                add_manager(voice, e->owner.manager, e->owner.subresource, out);
+                add_time(voice, e->owner.time, out);
+        } else if (fate) {
+                buf_addc(out, "no longer in Git");
+        }
+        if (fate)
+                buf_addf(out, " → %s%s", voice->style->done ? "" : "will be ", fate);
+        if (e->class == DIFF_FOREIGN)
+                buf_addf(out, "%snot ours, changes along", is_set_by_other(e) ? ", " : "");
+        if (is_rewritten(e)) {
+                buf_addc(out, out->n > from ? "; Git says " : "Git says ");
+                print_foreign_value(voice, e->git, out);
+        }
+}
+
+void print_admission(const struct voice *voice, const struct diff_entry *e, struct buf *out) {
+        bool in_metadata = e->path.count && str_eqc(e->path.elements[0].name, "metadata");
+
+        /* Nothing in metadata has a default. */
+        buf_addf(out, "%s by %s: ", diff_kind_name(e->kind), in_metadata ? "admission" : "default or admission");
+        print_foreign_path(voice, e->path, out);
+        if (e->kind == DIFF_CHANGED || e->kind == DIFF_ADDED) {
+                buf_addc(out, " = ");
+                print_foreign_value(voice, e->after, out);
+        }
+        if (e->kind == DIFF_CHANGED) {
+                buf_addc(out, ", was ");
+                print_foreign_value(voice, e->before, out);
+        }
+        buf_addc(out, "   not drift");
+}
+
+struct note_words {
+        const char *label;
+        const char *by;  /* in front of the owner */
+        const char *git; /* behind Git's value, when there is one */
+};
+
+static const struct note_words note_words[] = {
+        [DECIDE_YIELDED] = { "not ours", "", "is left out" },
+        [DECIDE_REPORTED] = { "not ours", "kept by ", "is not applied" },
+        [DECIDE_TAKEN] = { "taken, same value", "from ", "stays" },
+        [DECIDE_LEAVING] = { "let go, same value", "kept by ", "stays" },
+        [DECIDE_STAYS] = { "no longer in Git, stays", "kept by ", "stays" },
+        [DECIDE_HANDOVER_DUE] = { "not compared", "to be handed to ", "is left out" },
+        [DECIDE_HELD] = { "held", "by ", "comes back later" },
+};
+
+/* A scaler's Git value has one use. */
+static bool is_seed(const struct diff_note *n) {
+        return n->kind == DECIDE_YIELDED && strstr(n->rule, "scaler");
+}
+
+void print_note(const struct voice *voice, const struct diff_note *n, struct buf *out) {
+        const struct note_words *words = &note_words[n->kind];
+
+        buf_addf(out, "%s: ", words->label);
+        print_foreign_path(voice, n->path, out);
+        if (n->live) {
+                buf_addc(out, " = ");
+                print_foreign_value(voice, n->live, out);
+        }
+        if (n->owner.n) {
+                buf_addf(out, "   %s", words->by);
+                add_manager(voice, n->owner, n->subresource, out);
+        }
+        buf_addc(out, "   (");
+        if (n->git) {
+                buf_addc(out, "Git's ");
+                print_foreign_value(voice, n->git, out);
+                buf_addf(out, " %s", is_seed(n) ? "is the seed" : words->git);
+        }
+        if (!n->git || !is_seed(n)) {
+                buf_addc(out, n->git ? "; " : "");
+                text_add(out, str_from(n->rule));
+        }
+        buf_addch(out, ')');
+}
+
+static void add_total(struct buf *out, size_t count, const char *what) {
+        if (count == 0)
+                return;
+        buf_addf(out, "%zu %s · ", count, what);
+}
+
+void print_totals(const struct diff_totals *t, struct buf *out) {
+        add_total(out, t->differ, t->differ == 1 ? "object differs" : "objects differ");
+        add_total(out, t->created, "to create");
+        add_total(out, t->pruned, "to prune");
+        add_total(out, t->failed, "failed");
+        buf_addf(out, "%zu same", t->same);
+        if (t->exit_code >= 0)
+                buf_addf(out, " · exit %d", t->exit_code);
+}
