@@ -21,7 +21,7 @@ void config_add_problem(struct config *c, struct config_problem p) {
         c->problems[c->problem_count++] = p;
 }
 
-static struct str vformat(struct arena *a, const char *fmt, va_list ap) {
+static PRINTF_LIKE(2, 0) struct str vformat(struct arena *a, const char *fmt, va_list ap) {
         _cleanup_(buf_done) struct buf b = buf_make(ERR_MSG_MAX_BYTES);
 
         buf_vaddf(&b, fmt, ap);

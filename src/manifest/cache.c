@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "manifest/cache_impl.h"
+
 #include <pthread.h>
 
 #include "base/map.h"
-#include "manifest/cache_impl.h"
 
 struct manifest_cache {
         pthread_mutex_t lock;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/json.h"
-#include "base/limits.h"
 #include "manifest/document_impl.h"
 
 #include <stdarg.h>
+
+#include "base/json.h"
+#include "base/limits.h"
 
 #define SKIP_MARKER "+argocd:skip-file-rendering"
 
@@ -19,7 +20,7 @@ void object_list_add(struct object_list *l, const struct manifest_object *o) {
         l->items[l->count++] = *o;
 }
 
-static struct str vformat(struct arena *a, const char *fmt, va_list ap) {
+static PRINTF_LIKE(2, 0) struct str vformat(struct arena *a, const char *fmt, va_list ap) {
         _cleanup_(buf_done) struct buf b = buf_make(ERR_MSG_MAX_BYTES);
 
         buf_vaddf(&b, fmt, ap);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "manifest/render.h"
+
 #include "base/limits.h"
 #include "git/deadline.h"
 #include "git/tree.h"
@@ -6,7 +8,6 @@
 #include "manifest/duplicates_impl.h"
 #include "manifest/glob.h"
 #include "manifest/order.h"
-#include "manifest/render.h"
 
 /* One file, wherever it comes from. */
 struct input {
