@@ -5,19 +5,19 @@
 #include "base/map.h"
 #include "base/value.h"
 
-#define RETRY_FIRST_MS 1000    /* after a 429 that names no time; doubled each try */
-#define RECONNECT_MAX_MS 250   /* before the one more GET after a broken connection */
+#define RETRY_FIRST_MS    1000 /* after a 429 that names no time; doubled each try */
+#define RECONNECT_MAX_MS  250  /* before the one more GET after a broken connection */
 #define WARNING_MAX_BYTES 1024 /* of a text that count in telling it from others */
 
 struct kube_op {
         struct kube_task task; /* first */
         struct kube_client *client;
-        struct kube_call *call;    /* NULL between attempts */
-        struct loop_timer *timer;  /* until the next attempt, or until a bad argument is told */
+        struct kube_call *call;      /* NULL between attempts */
+        struct loop_timer *timer;    /* until the next attempt, or until a bad argument is told */
         struct kube_request request; /* owns path and body */
         struct kube_retry retry;
         struct err *refused; /* a bad argument: nothing is sent; owned, mostly NULL */
-        char *what;         /* "apply apps/v1 deployments shop/web", for messages */
+        char *what;          /* "apply apps/v1 deployments shop/web", for messages */
         bool is_secret;
         kube_done_fn done;
         void *ctx;
@@ -90,7 +90,8 @@ void kube_client_note_warnings(struct kube_client *c, struct str warnings) {
 /* --- sending again --- */
 
 struct kube_retry kube_retry_make(struct loop *l, int64_t deadline_ms) {
-        return (struct kube_retry){ .until_ms = loop_now_ms(l) + (deadline_ms ? deadline_ms : KUBE_DEFAULT_DEADLINE_MS) };
+        deadline_ms = deadline_ms ? deadline_ms : KUBE_DEFAULT_DEADLINE_MS;
+        return (struct kube_retry){ .until_ms = loop_now_ms(l) + deadline_ms };
 }
 
 int64_t kube_retry_left_ms(const struct kube_retry *r, struct loop *l) {
@@ -423,8 +424,8 @@ static void add_delete_options(struct buf *out, const struct kube_delete *how) {
         buf_addch(out, '}');
 }
 
-struct kube_op *kube_client_delete(struct kube_client *c, const struct kube_location *at,
-                                   const struct kube_delete *how, kube_done_fn done, void *ctx) {
+struct kube_op *kube_client_delete(struct kube_client *c, const struct kube_location *at, const struct kube_delete *how,
+                                   kube_done_fn done, void *ctx) {
         _cleanup_(buf_done) struct buf body = buf_make(4 * KIB);
         /* The server reads the options from the body; dryRun stands in the query too, where logs show it. */
         struct ask ask = {

@@ -240,8 +240,9 @@ static int push_previous(struct kube_discovery *d, const struct kube_discovery *
                 if (result < 0)
                         return result;
         }
-        discovery_warn(d, "%.*s%s%.*s: %s; %zu resources are known from before", STR_FMT(s->group), s->group.n ? "/" : "",
-                       STR_FMT(s->version), s->why ? s->why : "it could not be read", d->count - before);
+        discovery_warn(d, "%.*s%s%.*s: %s; %zu resources are known from before", STR_FMT(s->group),
+                       s->group.n ? "/" : "", STR_FMT(s->version), s->why ? s->why : "it could not be read",
+                       d->count - before);
         return 0;
 }
 
@@ -250,7 +251,8 @@ static int push_section(struct kube_discovery *d, const struct kube_discovery *p
         if (s->stale && s->count == 0)
                 return push_previous(d, previous, s, err);
         if (s->stale)
-                discovery_warn(d, "%.*s%s%.*s: %s", STR_FMT(s->group), s->group.n ? "/" : "", STR_FMT(s->version), s->why);
+                discovery_warn(d, "%.*s%s%.*s: %s", STR_FMT(s->group), s->group.n ? "/" : "", STR_FMT(s->version),
+                               s->why);
 
         for (size_t i = 0; i < s->count; i++) {
                 struct kube_resource r = s->resources[i];

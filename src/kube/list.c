@@ -213,9 +213,9 @@ static void on_done(void *ctx, const struct kube_reply *reply, const struct err 
 
 static void copy_spec(struct kube_list *l, const struct kube_list_spec *spec) {
         struct str *const texts[] = {
-                &l->spec.at.group,     &l->spec.at.version,    &l->spec.at.plural,      &l->spec.at.namespace,
-                &l->spec.at.name,      &l->spec.at.subresource, &l->spec.label_selector, &l->spec.field_selector,
-                &l->spec.not_older_than,
+                &l->spec.at.group,       &l->spec.at.version,     &l->spec.at.plural,
+                &l->spec.at.namespace,   &l->spec.at.name,        &l->spec.at.subresource,
+                &l->spec.label_selector, &l->spec.field_selector, &l->spec.not_older_than,
         };
 
         l->spec = *spec;

@@ -33,8 +33,8 @@ struct kube_list_handler {
         void (*restart)(void *ctx);
         /*
          * The end, once. err NULL: all items were given and `resource_version` is the moment they show: watch from
-         * there (empty from the few aggregated APIs that have none). Otherwise status holds the details of a refusal (rv_too_large, not_served …; code 0 when the error is
-         * none of the server's).
+         * there (empty from the few aggregated APIs that have none). Otherwise status holds the details of a refusal
+         * (rv_too_large, not_served …; code 0 when the error is none of the server's).
          */
         void (*done)(void *ctx, struct str resource_version, const struct kube_status *status, const struct err *err);
 };

@@ -40,12 +40,13 @@ static struct entry read_entry(struct str line) {
 }
 
 static void add_subresource(struct buf *out, const char *before, const char *name) {
-        buf_addf(out, "%s{\"subresource\":\"%s\",\"responseKind\":{\"kind\":\"\"},\"verbs\":[\"get\",\"patch\"]}", before,
-                 name);
+        buf_addf(out, "%s{\"subresource\":\"%s\",\"responseKind\":{\"kind\":\"\"},\"verbs\":[\"get\",\"patch\"]}",
+                 before, name);
 }
 
 static void add_resource(struct buf *out, const struct entry *e) {
-        buf_addf(out, "{\"resource\":\"%.*s\",\"responseKind\":{\"group\":\"%.*s\",\"version\":\"%.*s\",\"kind\":\"%.*s\"},",
+        buf_addf(out,
+                 "{\"resource\":\"%.*s\",\"responseKind\":{\"group\":\"%.*s\",\"version\":\"%.*s\",\"kind\":\"%.*s\"},",
                  STR_FMT(e->plural), STR_FMT(e->gvk.group), STR_FMT(e->gvk.version), STR_FMT(e->gvk.kind));
         buf_addf(out, "\"scope\":\"%s\",\"singularResource\":\"\",\"shortNames\":[%s],", //
                  e->namespaced ? "Namespaced" : "Cluster", e->short_names.p);
@@ -60,7 +61,8 @@ static void add_resource(struct buf *out, const struct entry *e) {
 
 /* One item per line: the reader joins items of equal group, as a server would not write them but may. */
 static void add_item(struct buf *out, const struct entry *e) {
-        buf_addf(out, "{\"metadata\":{\"name\":\"%.*s\"},\"versions\":[{\"version\":\"%.*s\",\"freshness\":\"Current\",",
+        buf_addf(out,
+                 "{\"metadata\":{\"name\":\"%.*s\"},\"versions\":[{\"version\":\"%.*s\",\"freshness\":\"Current\",",
                  STR_FMT(e->gvk.group), STR_FMT(e->gvk.version));
         buf_addc(out, "\"resources\":[");
         add_resource(out, e);

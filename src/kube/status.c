@@ -90,8 +90,8 @@ static void read_status(struct kube_status *s, const struct value *v, struct are
         s->kind = value_text(value_getc(details, "kind"));
         s->uid = value_text(value_getc(details, "uid"));
         read_causes(s, value_getc(details, "causes"), a);
-        if (s->retry_after_ms == 0 && value_to_i64(value_getc(details, "retryAfterSeconds"), &retry_s) &&
-            retry_s > 0 && retry_s < 24 * 3600)
+        if (s->retry_after_ms == 0 && value_to_i64(value_getc(details, "retryAfterSeconds"), &retry_s) && retry_s > 0 &&
+            retry_s < 24 * 3600)
                 s->retry_after_ms = retry_s * 1000;
 }
 
@@ -127,8 +127,7 @@ static bool read_body(struct kube_status *s, struct str body, struct arena *a) {
 
 static const struct kube_cause *find_cause(const struct kube_status *s, const char *reason, const char *field) {
         for (size_t i = 0; i < s->cause_count; i++)
-                if ((!reason || str_eqc(s->causes[i].reason, reason)) &&
-                    (!field || str_eqc(s->causes[i].field, field)))
+                if ((!reason || str_eqc(s->causes[i].reason, reason)) && (!field || str_eqc(s->causes[i].field, field)))
                         return &s->causes[i];
         return NULL;
 }
@@ -219,25 +218,17 @@ static enum err_code code_of_500(struct kube_status *s) {
 
 static const struct {
         int http_status;
-        enum err_code code;                               /* unless `look` decides */
+        enum err_code code; /* unless `look` decides */
         enum err_code (*look)(struct kube_status *status);
 } codes[] = {
-        { 400, ERR_INVAL, NULL },
-        { 401, ERR_UNAUTH, NULL },
-        { 403, ERR_FORBIDDEN, NULL },
-        { 404, ERR_NOTFOUND, code_of_missing },
-        { 405, ERR_UNSUPPORTED, NULL },
-        { 406, ERR_INVAL, NULL },
-        { 408, ERR_TIMEOUT, NULL },
-        { 409, ERR_CONFLICT, code_of_conflict },
-        { 410, ERR_GONE, NULL },
-        { 413, ERR_LIMIT, NULL },
-        { 415, ERR_INVAL, NULL },
-        { 422, ERR_INVAL, code_of_invalid },
-        { 429, ERR_THROTTLED, NULL },
-        { 500, ERR_INTERNAL, code_of_500 },
-        { 502, ERR_UNREACHABLE, NULL },
-        { 503, ERR_UNREACHABLE, NULL },
+        { 400, ERR_INVAL, NULL },       { 401, ERR_UNAUTH, NULL },
+        { 403, ERR_FORBIDDEN, NULL },   { 404, ERR_NOTFOUND, code_of_missing },
+        { 405, ERR_UNSUPPORTED, NULL }, { 406, ERR_INVAL, NULL },
+        { 408, ERR_TIMEOUT, NULL },     { 409, ERR_CONFLICT, code_of_conflict },
+        { 410, ERR_GONE, NULL },        { 413, ERR_LIMIT, NULL },
+        { 415, ERR_INVAL, NULL },       { 422, ERR_INVAL, code_of_invalid },
+        { 429, ERR_THROTTLED, NULL },   { 500, ERR_INTERNAL, code_of_500 },
+        { 502, ERR_UNREACHABLE, NULL }, { 503, ERR_UNREACHABLE, NULL },
         { 504, ERR_TIMEOUT, NULL },
 };
 

@@ -12,11 +12,11 @@
 #include "kube/list.h"
 #include "kube/skim_impl.h"
 
-#define LINE_MAX_BYTES (KUBE_MAX_OBJECT_BYTES + 4 * KIB) /* an object and what is around it */
-#define RELIST_MIN_MS 5000        /* lists that follow each other faster need a back-off between them */
-#define SILENT_STREAMS 2          /* in a row, then list again */
-#define SILENT_STREAMS_NO_MARKS 10 /* the same on a server that was never seen to send a bookmark */
-#define INTERNAL_ERRORS 5         /* streams ended by a 500 in a row, then list again */
+#define LINE_MAX_BYTES          (KUBE_MAX_OBJECT_BYTES + 4 * KIB) /* an object and what is around it */
+#define RELIST_MIN_MS           5000 /* lists that follow each other faster need a back-off between them */
+#define SILENT_STREAMS          2    /* in a row, then list again */
+#define SILENT_STREAMS_NO_MARKS 10   /* the same on a server that was never seen to send a bookmark */
+#define INTERNAL_ERRORS         5    /* streams ended by a 500 in a row, then list again */
 
 /* How it goes on after a stream or a list. */
 enum next { NEXT_STREAM, NEXT_LIST, NEXT_LIST_CONSISTENT };
@@ -36,18 +36,18 @@ struct kube_watch {
         struct kube_watch_state state;
         struct buf rv;
 
-        struct kube_list *list;   /* at most one of these is under way */
+        struct kube_list *list; /* at most one of these is under way */
         struct kube_call *stream;
         struct loop_timer *timer;
-        enum next next;           /* what the timer begins */
-        bool replacing;           /* replace_begin() was told, replace_end() not yet */
+        enum next next; /* what the timer begins */
+        bool replacing; /* replace_begin() was told, replace_end() not yet */
         bool wants_relist;
         bool in_callback, dead;
 
         struct split_lines lines;
         int64_t list_began_ms, stream_began_ms;
-        bool stream_spoke;        /* bytes came */
-        bool is_ended;            /* a line decided how the stream ends: */
+        bool stream_spoke; /* bytes came */
+        bool is_ended;     /* a line decided how the stream ends: */
         struct ending ending;
         struct err ending_err;
 
@@ -104,8 +104,8 @@ const struct kube_watch_state *kube_watch_state(const struct kube_watch *w) {
 
 static void set_state(struct kube_watch *w, enum kube_watch_phase phase, bool synced, const struct err *err) {
         enum err_code code = err ? err->code : ERR_OK;
-        bool told = w->state.synced != synced || w->state.err.code != code ||
-                    (code == ERR_OK && w->state.phase != phase);
+        bool told =
+                w->state.synced != synced || w->state.err.code != code || (code == ERR_OK && w->state.phase != phase);
 
         w->state.phase = phase;
         w->state.synced = synced;
@@ -255,7 +255,7 @@ static void list_failed(struct kube_watch *w, const struct kube_status *status, 
 
         w->replacing = false;
         w->state.not_served = status->not_served;
-        /* Expired, or not there yet: a list that names no resourceVersion cannot fail so; not once more with this one. */
+        /* Expired, or not there yet: never again with this resourceVersion; a list that names none cannot fail so. */
         if (status->code == ERR_GONE || status->rv_too_large) {
                 ending.next = NEXT_LIST_CONSISTENT;
                 ending.later = w->rv.n == 0;
@@ -424,8 +424,7 @@ static void stream_closed(struct kube_watch *w) {
                 begin(w, NEXT_STREAM);
                 return;
         }
-        err_set(&err, ERR_UNREACHABLE, "watch %.*s: the server closes the stream at once",
-                STR_FMT(w->spec.at.plural));
+        err_set(&err, ERR_UNREACHABLE, "watch %.*s: the server closes the stream at once", STR_FMT(w->spec.at.plural));
         wait_for(w, NEXT_STREAM, &err);
 }
 
@@ -472,14 +471,14 @@ static void on_stream_done(void *ctx, const struct kube_reply *reply, const stru
 static const struct kube_handler stream_handler = { .data = on_data, .done = on_stream_done };
 
 static int stream_path(struct kube_watch *w, struct buf *path, struct err *err) {
+        uint64_t jitter_s = loop_random(w->client->loop, KUBE_WATCH_TIMEOUT_MAX_S - KUBE_WATCH_TIMEOUT_MIN_S);
         const struct kube_query query = {
                 .label_selector = w->spec.watch_label_selector,
                 .field_selector = w->spec.watch_field_selector,
                 .resource_version = buf_str(&w->rv),
                 .watch = true,
                 .allow_bookmarks = true,
-                .timeout_s = KUBE_WATCH_TIMEOUT_MIN_S +
-                             (uint32_t)loop_random(w->client->loop, KUBE_WATCH_TIMEOUT_MAX_S - KUBE_WATCH_TIMEOUT_MIN_S),
+                .timeout_s = KUBE_WATCH_TIMEOUT_MIN_S + (uint32_t)jitter_s,
         };
 
         return kube_path(&w->spec.at, &query, path, err);

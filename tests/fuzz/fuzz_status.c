@@ -9,8 +9,8 @@
 
 /* What is a cause's own text, and long enough not to turn up by chance. */
 static void check_redacted(struct kube_status *s, struct arena *a, struct err *err, struct str message) {
-        bool had_text = message.n > 64 && !str_contains(message, STR("denied")) && !str_contains(message, STR("PodSecurity")) &&
-                        !str_contains(message, STR("quota"));
+        bool had_text = message.n > 64 && !str_contains(message, STR("denied")) &&
+                        !str_contains(message, STR("PodSecurity")) && !str_contains(message, STR("quota"));
 
         kube_status_redact(s, a, err);
         for (size_t i = 0; i < s->cause_count && s->http_status; i++)

@@ -12,10 +12,16 @@
 #define SETTINGS "/api/v1/namespaces/shop/configmaps/settings"
 
 static const struct kube_location settings = {
-        .version = { "v1", 2 }, .plural = { "configmaps", 10 }, .namespace = { "shop", 4 }, .name = { "settings", 8 },
+        .version = { "v1", 2 },
+        .plural = { "configmaps", 10 },
+        .namespace = { "shop", 4 },
+        .name = { "settings", 8 },
 };
 static const struct kube_location secret = {
-        .version = { "v1", 2 }, .plural = { "secrets", 7 }, .namespace = { "shop", 4 }, .name = { "key", 3 },
+        .version = { "v1", 2 },
+        .plural = { "secrets", 7 },
+        .namespace = { "shop", 4 },
+        .name = { "key", 3 },
 };
 static const struct kube_write as_truce = { .field_manager = { "truce", 5 } };
 
@@ -118,8 +124,8 @@ static void an_apply_says_whether_it_created(void **state) {
         kube_client_apply(f->client, &settings, STR("{\"a\":1}"), &how, on_done, f);
         finish(f);
         assert_int_equal(f->http_status, 201);
-        assert_true(str_eqc(last(f)->path,
-                            SETTINGS "?fieldManager=truce&force=true&dryRun=All&fieldValidation=Strict"));
+        assert_true(
+                str_eqc(last(f)->path, SETTINGS "?fieldManager=truce&force=true&dryRun=All&fieldValidation=Strict"));
         assert_true(str_eqc(last(f)->content_type, "application/apply-patch+yaml"));
         assert_true(str_eqc(last(f)->body, "{\"a\":1}"));
         assert_int_equal(last(f)->priority, KUBE_PRIORITY_WRITE);
@@ -156,7 +162,10 @@ static void each_write_has_its_method_and_type(void **state) {
 
 static void a_lease_goes_first(void **state) {
         const struct kube_location lease = {
-                .group = STR("coordination.k8s.io"), .version = STR("v1"), .plural = STR("leases"), .namespace = STR("n"),
+                .group = STR("coordination.k8s.io"),
+                .version = STR("v1"),
+                .plural = STR("leases"),
+                .namespace = STR("n"),
                 .name = STR("l"),
         };
         struct fixture *f = *state;
@@ -169,7 +178,10 @@ static void a_lease_goes_first(void **state) {
 
 static void a_deletion_carries_its_preconditions(void **state) {
         const struct kube_delete how = {
-                .uid = STR("u\"1"), .resource_version = STR("7"), .propagation = KUBE_PROPAGATION_FOREGROUND, .now = true,
+                .uid = STR("u\"1"),
+                .resource_version = STR("7"),
+                .propagation = KUBE_PROPAGATION_FOREGROUND,
+                .now = true,
                 .dry_run = true,
         };
         struct fixture *f = *state;
@@ -178,9 +190,10 @@ static void a_deletion_carries_its_preconditions(void **state) {
         kube_client_delete(f->client, &settings, &how, on_done, f);
         finish(f);
         assert_int_equal(f->err.code, ERR_OK);
-        assert_true(str_eqc(last(f)->body, "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"preconditions\":{\"uid\":"
-                                           "\"u\\\"1\",\"resourceVersion\":\"7\"},\"propagationPolicy\":\"Foreground\","
-                                           "\"gracePeriodSeconds\":0,\"dryRun\":[\"All\"]}"));
+        assert_true(str_eqc(last(f)->body,
+                            "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"preconditions\":{\"uid\":"
+                            "\"u\\\"1\",\"resourceVersion\":\"7\"},\"propagationPolicy\":\"Foreground\","
+                            "\"gracePeriodSeconds\":0,\"dryRun\":[\"All\"]}"));
 
         script_on(f->script, KUBE_DELETE, SETTINGS, &(struct script_answer){ .body = STR("{}") });
         kube_client_delete(f->client, &settings, &(struct kube_delete){ 0 }, on_done, f);
@@ -221,7 +234,8 @@ static void a_body_above_the_servers_limit_is_not_sent(void **state) {
         char *body = mem_zalloc(KUBE_MAX_REQUEST_BYTES + 1);
 
         script_on(f->script, KUBE_PATCH, SETTINGS, &(struct script_answer){ 0 });
-        kube_client_apply(f->client, &settings, (struct str){ body, KUBE_MAX_REQUEST_BYTES + 1 }, &as_truce, on_done, f);
+        kube_client_apply(f->client, &settings, (struct str){ body, KUBE_MAX_REQUEST_BYTES + 1 }, &as_truce, on_done,
+                          f);
         finish(f);
         assert_int_equal(f->err.code, ERR_LIMIT);
         assert_int_equal(script_request_count(f->script), 0);
@@ -235,9 +249,10 @@ static void a_refusal_names_what_was_asked(void **state) {
         struct fixture *f = *state;
 
         script_on(f->script, KUBE_PATCH, SETTINGS,
-                  &(struct script_answer){ .status = 409,
-                                           .body = STR("{\"kind\":\"Status\",\"reason\":\"Conflict\",\"message\":\"the object has "
-                                                       "been modified\"}") });
+                  &(struct script_answer){
+                          .status = 409,
+                          .body = STR("{\"kind\":\"Status\",\"reason\":\"Conflict\",\"message\":\"the object has "
+                                      "been modified\"}") });
         apply(f);
         assert_int_equal(f->err.code, ERR_CONFLICT);
         assert_int_equal(f->conflict, KUBE_CONFLICT_RESOURCE_VERSION);
@@ -250,8 +265,9 @@ static void what_a_secret_was_refused_for_is_withheld(void **state) {
         struct fixture *f = *state;
 
         script_on(f->script, KUBE_PATCH, "*/secrets/*",
-                  &(struct script_answer){ .status = 422,
-                                           .body = STR("{\"kind\":\"Status\",\"reason\":\"Invalid\",\"message\":\"bad hunter2\"}") });
+                  &(struct script_answer){
+                          .status = 422,
+                          .body = STR("{\"kind\":\"Status\",\"reason\":\"Invalid\",\"message\":\"bad hunter2\"}") });
         kube_client_apply(f->client, &secret, STR("{}"), &as_truce, on_done, f);
         finish(f);
         assert_int_equal(f->err.code, ERR_INVAL);
@@ -465,7 +481,8 @@ static void the_memory_of_warnings_is_bounded(void **state) {
         apply(f);
         assert_int_equal(f->told.n, 0);
 
-        script_on(f->script, KUBE_PATCH, SETTINGS, &(struct script_answer){ .warnings = STR("one more\nw0"), .times = 1 });
+        script_on(f->script, KUBE_PATCH, SETTINGS,
+                  &(struct script_answer){ .warnings = STR("one more\nw0"), .times = 1 });
         apply(f);
         assert_string_equal(f->told.p, "one more;w0;");
         buf_done(&texts);

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #define PATIENCE_MS 90000
-#define SKIPPED 77
+#define SKIPPED     77
 
 struct world {
         struct loop *loop;
@@ -76,9 +76,10 @@ static void wait_done(struct world *w) {
 }
 
 static struct kube_location configmap(const struct world *w, const char *name) {
-        return (struct kube_location){
-                .version = STR("v1"), .plural = STR("configmaps"), .namespace = str_from(w->namespace), .name = str_from(name)
-        };
+        return (struct kube_location){ .version = STR("v1"),
+                                       .plural = STR("configmaps"),
+                                       .namespace = str_from(w->namespace),
+                                       .name = str_from(name) };
 }
 
 static struct kube_location deployment(const struct world *w, const char *name) {
@@ -107,7 +108,8 @@ static struct str named(struct world *w, const char *body, struct str name) {
         return value_canonical(w->arena, v);
 }
 
-static int apply_as(struct world *w, const struct kube_location *at, const char *manager, bool force, const char *body) {
+static int apply_as(struct world *w, const struct kube_location *at, const char *manager, bool force,
+                    const char *body) {
         const struct kube_write how = { .field_manager = str_from(manager), .force = force };
 
         kube_client_apply(w->client, at, named(w, body, at->name), &how, on_done, w);
@@ -146,7 +148,7 @@ static int get(struct world *w, struct kube_location at) {
         return w->err.code;
 }
 
-static int delete(struct world *w, struct kube_location at, struct kube_delete how) {
+static int delete (struct world *w, struct kube_location at, struct kube_delete how) {
         kube_client_delete(w->client, &at, &how, on_done, w);
         wait_done(w);
         return w->err.code;
@@ -181,7 +183,8 @@ static int set_up(void **state) {
         w->client = kube_client_new(w->transport, w->loop);
         w->arena = arena_new(0);
         w->told = buf_make(MIB);
-        snprintf(w->namespace, sizeof w->namespace, "client-%llx", (unsigned long long)loop_random(w->loop, 1ULL << 40));
+        snprintf(w->namespace, sizeof w->namespace, "client-%llx",
+                 (unsigned long long)loop_random(w->loop, 1ULL << 40));
         snprintf(body, sizeof body, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}",
                  w->namespace);
         apply_ok(w, namespace_at(w->namespace), body);
@@ -192,7 +195,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
         struct world *w = *state;
 
-        delete(w, namespace_at(w->namespace), (struct kube_delete){ 0 });
+        delete (w, namespace_at(w->namespace), (struct kube_delete){ 0 });
         kube_client_free(w->client);
         kube_transport_free(w->transport);
         loop_free(w->loop);
@@ -205,8 +208,8 @@ static int tear_down(void **state) {
 
 #define CONFIGMAP(more) "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\"," more "}"
 #define DEPLOYMENT(replicas, container)                                                                                \
-        "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"web\"},\"spec\":{" replicas          \
-        "\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":"      \
+        "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"web\"},\"spec\":{" replicas      \
+        "\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":" \
         "{\"containers\":[{\"name\":\"c\",\"image\":\"x\"" container "}]}}}}"
 
 /* --- discovery --- */
@@ -255,7 +258,8 @@ static void discovery_takes_two_requests_and_finds_the_usual_words(void **state)
                 const struct kube_resource *r = kube_discovery_find_word(found.d, str_from(want[i].word));
 
                 assert_non_null(r);
-                assert_true(gvk_eq(kube_resource_gvk(r), gvk_from(str_from(want[i].api_version), str_from(want[i].kind))));
+                assert_true(
+                        gvk_eq(kube_resource_gvk(r), gvk_from(str_from(want[i].api_version), str_from(want[i].kind))));
         }
         assert_true(kube_discovery_find_word(found.d, STR("deploy"))->has_scale);
         assert_false(kube_discovery_find_word(found.d, STR("crd"))->namespaced);
@@ -279,17 +283,20 @@ static void an_apply_creates_and_then_changes_nothing(void **state) {
 
 static void a_name_with_odd_characters_is_reached(void **state) {
         const struct kube_location role = {
-                .group = STR("rbac.authorization.k8s.io"), .version = STR("v1"), .plural = STR("clusterroles"),
+                .group = STR("rbac.authorization.k8s.io"),
+                .version = STR("v1"),
+                .plural = STR("clusterroles"),
                 .name = STR("truce:test a?b#c&d=\xc3\xa4"),
         };
         struct world *w = *state;
 
         apply_ok(w, role,
-                 "{\"apiVersion\":\"rbac.authorization.k8s.io/v1\",\"kind\":\"ClusterRole\",\"metadata\":{\"name\":\"truce:test "
+                 "{\"apiVersion\":\"rbac.authorization.k8s.io/"
+                 "v1\",\"kind\":\"ClusterRole\",\"metadata\":{\"name\":\"truce:test "
                  "a?b#c&d=\xc3\xa4\"},\"rules\":[]}");
         assert_int_equal(get(w, role), 0);
         assert_true(str_eq(metadata(w, "name"), role.name));
-        assert_int_equal(delete(w, role, (struct kube_delete){ 0 }), 0);
+        assert_int_equal(delete (w, role, (struct kube_delete){ 0 }), 0);
 }
 
 static void a_foreign_field_is_a_conflict_that_names_its_owner(void **state) {
@@ -330,15 +337,18 @@ static void the_kinds_of_conflict_are_what_we_take_them_for(void **state) {
         struct world *w = *state;
         struct kube_location collection = configmap(w, "");
 
-        assert_int_equal(apply(w, configmap(w, "gone"), CONFIGMAP("\"metadata\":{\"uid\":\"" OTHER_UID "\"}")), ERR_CONFLICT);
+        assert_int_equal(apply(w, configmap(w, "gone"), CONFIGMAP("\"metadata\":{\"uid\":\"" OTHER_UID "\"}")),
+                         ERR_CONFLICT);
         assert_int_equal(w->status.conflict, KUBE_CONFLICT_UID);
 
         apply_ok(w, configmap(w, "a"), CONFIGMAP("\"data\":{\"k\":\"1\"}"));
-        assert_int_equal(apply(w, configmap(w, "a"), CONFIGMAP("\"metadata\":{\"uid\":\"" OTHER_UID "\"}")), ERR_CONFLICT);
+        assert_int_equal(apply(w, configmap(w, "a"), CONFIGMAP("\"metadata\":{\"uid\":\"" OTHER_UID "\"}")),
+                         ERR_CONFLICT);
         assert_int_equal(w->status.conflict, KUBE_CONFLICT_UID);
         assert_int_equal(w->http_status, 422);
 
-        assert_int_equal(apply(w, configmap(w, "a"), CONFIGMAP("\"metadata\":{\"resourceVersion\":\"1\"},\"data\":{\"k\":\"2\"}")),
+        assert_int_equal(apply(w, configmap(w, "a"),
+                               CONFIGMAP("\"metadata\":{\"resourceVersion\":\"1\"},\"data\":{\"k\":\"2\"}")),
                          ERR_CONFLICT);
         assert_int_equal(w->status.conflict, KUBE_CONFLICT_RESOURCE_VERSION);
 
@@ -352,15 +362,19 @@ static void a_deletion_keeps_its_preconditions(void **state) {
         apply_ok(w, configmap(w, "a"), CONFIGMAP("\"data\":{\"k\":\"1\"}"));
         struct str uid = metadata(w, "uid"), rv = metadata(w, "resourceVersion");
 
-        assert_int_equal(delete(w, configmap(w, "a"), (struct kube_delete){ .uid = STR(OTHER_UID) }), ERR_CONFLICT);
+        assert_int_equal(delete (w, configmap(w, "a"), (struct kube_delete){ .uid = STR(OTHER_UID) }), ERR_CONFLICT);
         assert_int_equal(w->status.conflict, KUBE_CONFLICT_UID);
-        assert_int_equal(delete(w, configmap(w, "a"), (struct kube_delete){ .uid = uid, .resource_version = STR("1") }),
-                         ERR_CONFLICT);
+        assert_int_equal(
+                delete (w, configmap(w, "a"), (struct kube_delete){ .uid = uid, .resource_version = STR("1") }),
+                ERR_CONFLICT);
         assert_int_equal(w->status.conflict, KUBE_CONFLICT_RESOURCE_VERSION);
-        assert_int_equal(delete(w, configmap(w, "a"), (struct kube_delete){ .dry_run = true }), 0);
+        assert_int_equal(delete (w, configmap(w, "a"), (struct kube_delete){ .dry_run = true }), 0);
         assert_int_equal(get(w, configmap(w, "a")), 0);
-        assert_int_equal(delete(w, configmap(w, "a"), (struct kube_delete){ .uid = uid, .resource_version = rv, .now = true,
-                                                                            .propagation = KUBE_PROPAGATION_BACKGROUND }),
+        assert_int_equal(delete (w, configmap(w, "a"),
+                                 (struct kube_delete){ .uid = uid,
+                                                       .resource_version = rv,
+                                                       .now = true,
+                                                       .propagation = KUBE_PROPAGATION_BACKGROUND }),
                          0);
         assert_int_equal(get(w, configmap(w, "a")), ERR_NOTFOUND);
         assert_false(w->status.not_served);
@@ -392,8 +406,8 @@ static void an_unknown_field_is_a_warning_told_once(void **state) {
 
         kube_client_on_warning(w->client, note_warning, w);
         for (int i = 0; i < 2; i++) {
-                kube_client_create(w->client, &collection, STR(CONFIGMAP("\"metadata\":{\"name\":\"a\"},\"dada\":{}")), &how,
-                                   on_done, w);
+                kube_client_create(w->client, &collection, STR(CONFIGMAP("\"metadata\":{\"name\":\"a\"},\"dada\":{}")),
+                                   &how, on_done, w);
                 wait_done(w);
                 assert_int_equal(w->err.code, 0);
         }
@@ -405,17 +419,24 @@ static void an_unknown_field_is_a_warning_told_once(void **state) {
 /* --- refusals --- */
 
 #define POLICY                                                                                                         \
-        "{\"apiVersion\":\"admissionregistration.k8s.io/v1\",\"kind\":\"ValidatingAdmissionPolicy\",\"metadata\":{\"name\":"   \
-        "\"truce-no-red\"},\"spec\":{\"matchConstraints\":{\"resourceRules\":[{\"apiGroups\":[\"\"],\"apiVersions\":[\"v1\"]," \
-        "\"operations\":[\"CREATE\",\"UPDATE\"],\"resources\":[\"configmaps\",\"secrets\"]}]},\"validations\":[{\"expression\":" \
-        "\"!has(object.data) || !('red' in object.data)\",\"messageExpression\":\"'not allowed: ' + string(object.data['red'])\"}]}}"
+        "{\"apiVersion\":\"admissionregistration.k8s.io/"                                                              \
+        "v1\",\"kind\":\"ValidatingAdmissionPolicy\",\"metadata\":{\"name\":"                                          \
+        "\"truce-no-red\"},\"spec\":{\"matchConstraints\":{\"resourceRules\":[{\"apiGroups\":[\"\"],\"apiVersions\":[" \
+        "\"v1\"],"                                                                                                     \
+        "\"operations\":[\"CREATE\",\"UPDATE\"],\"resources\":[\"configmaps\",\"secrets\"]}]},\"validations\":[{"      \
+        "\"expression\":"                                                                                              \
+        "\"!has(object.data) || !('red' in object.data)\",\"messageExpression\":\"'not allowed: ' + "                  \
+        "string(object.data['red'])\"}]}}"
 #define BINDING                                                                                                        \
-        "{\"apiVersion\":\"admissionregistration.k8s.io/v1\",\"kind\":\"ValidatingAdmissionPolicyBinding\",\"metadata\":{"      \
+        "{\"apiVersion\":\"admissionregistration.k8s.io/"                                                              \
+        "v1\",\"kind\":\"ValidatingAdmissionPolicyBinding\",\"metadata\":{"                                            \
         "\"name\":\"truce-no-red\"},\"spec\":{\"policyName\":\"truce-no-red\",\"validationActions\":[\"Deny\"]}}"
 
 static struct kube_location policy_at(const char *plural) {
         return (struct kube_location){
-                .group = STR("admissionregistration.k8s.io"), .version = STR("v1"), .plural = str_from(plural),
+                .group = STR("admissionregistration.k8s.io"),
+                .version = STR("v1"),
+                .plural = str_from(plural),
                 .name = STR("truce-no-red"),
         };
 }
@@ -425,7 +446,7 @@ static void await_policy(struct world *w) {
         for (int i = 0; i < 100; i++) {
                 if (apply(w, configmap(w, "probe"), CONFIGMAP("\"data\":{\"red\":\"probe\"}")) != 0)
                         return;
-                delete(w, configmap(w, "probe"), (struct kube_delete){ 0 });
+                delete (w, configmap(w, "probe"), (struct kube_delete){ 0 });
                 loop_run_for(w->loop, 100);
         }
         fail_msg("the policy never came into force");
@@ -446,8 +467,8 @@ static void a_policys_refusal_is_a_denial_and_keeps_secrets(void **state) {
         assert_null(strstr(w->err.msg, "aHVudGVyMg"));
         assert_non_null(strstr(w->err.msg, "ValidatingAdmissionPolicy 'truce-no-red'"));
         assert_false(str_contains(w->status.message, STR("aHVudGVyMg")));
-        delete(w, policy_at("validatingadmissionpolicybindings"), (struct kube_delete){ 0 });
-        delete(w, policy_at("validatingadmissionpolicies"), (struct kube_delete){ 0 });
+        delete (w, policy_at("validatingadmissionpolicybindings"), (struct kube_delete){ 0 });
+        delete (w, policy_at("validatingadmissionpolicies"), (struct kube_delete){ 0 });
 }
 
 static void pod_security_and_quota_are_denials(void **state) {
@@ -461,10 +482,11 @@ static void pod_security_and_quota_are_denials(void **state) {
                  w->namespace);
         apply_ok(w, namespace_at(w->namespace), body);
         pods.plural = STR("pods");
-        assert_int_equal(create(w, pods,
-                                "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":"
-                                "[{\"name\":\"c\",\"image\":\"x\"}]}}"),
-                         ERR_DENIED);
+        assert_int_equal(
+                create(w, pods,
+                       "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":"
+                       "[{\"name\":\"c\",\"image\":\"x\"}]}}"),
+                ERR_DENIED);
 
         quota.plural = STR("resourcequotas");
         apply_ok(w, quota,
@@ -473,7 +495,7 @@ static void pod_security_and_quota_are_denials(void **state) {
                 if (apply(w, secret(w, "s"), "{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}") != 0 &&
                     strstr(w->err.msg, "exceeded quota"))
                         break;
-                delete(w, secret(w, "s"), (struct kube_delete){ 0 });
+                delete (w, secret(w, "s"), (struct kube_delete){ 0 });
                 loop_run_for(w->loop, 100);
         }
         assert_int_equal(w->err.code, ERR_DENIED);
@@ -503,7 +525,7 @@ static void a_dying_namespace_is_seen(void **state) {
         struct world *w = *state;
 
         apply_ok(w, configmap(w, "hold"), CONFIGMAP("\"metadata\":{\"finalizers\":[\"truce.dev/test\"]}"));
-        assert_int_equal(delete(w, namespace_at(w->namespace), (struct kube_delete){ 0 }), 0);
+        assert_int_equal(delete (w, namespace_at(w->namespace), (struct kube_delete){ 0 }), 0);
         assert_int_equal(apply(w, configmap(w, "a"), CONFIGMAP("\"data\":{}")), ERR_FORBIDDEN);
         assert_true(w->status.namespace_terminating);
         assert_int_equal(patch(w, configmap(w, "hold"), "{\"metadata\":{\"finalizers\":null}}"), 0);
@@ -541,9 +563,9 @@ static void make_labelled(struct world *w, unsigned count) {
 static void a_list_in_pages_misses_nothing(void **state) {
         static const struct kube_list_handler counting = { .item = count_item, .done = on_listed };
         struct world *w = *state;
-        const struct kube_list_spec spec = {
-                .at = configmap(w, ""), .label_selector = STR("truce-test=list"), .page_items = 7
-        };
+        const struct kube_list_spec spec = { .at = configmap(w, ""),
+                                             .label_selector = STR("truce-test=list"),
+                                             .page_items = 7 };
 
         make_labelled(w, 30);
         kube_list_start(w->client, &spec, &counting, w);
@@ -569,7 +591,8 @@ struct watcher {
 static void check_wants(struct watcher *t) {
         unsigned events = t->events[0] + t->events[1] + t->events[2];
 
-        if (t->lists >= t->want_lists && events >= t->want_events && (!t->wants_code || t->state.err.code == t->want_code))
+        if (t->lists >= t->want_lists && events >= t->want_events &&
+            (!t->wants_code || t->state.err.code == t->want_code))
                 loop_stop(t->world->loop);
 }
 
@@ -642,7 +665,7 @@ static void a_watch_follows_what_happens(void **state) {
         make_labelled(w, 4);
         assert_int_equal(patch(w, configmap(w, "m0"), "{\"data\":{\"a\":\"1\"}}"), 0);
         assert_int_equal(patch(w, configmap(w, "m1"), "{\"metadata\":{\"labels\":null}}"), 0);
-        assert_int_equal(delete(w, configmap(w, "m2"), (struct kube_delete){ 0 }), 0);
+        assert_int_equal(delete (w, configmap(w, "m2"), (struct kube_delete){ 0 }), 0);
         t.want_events = 4;
         if (t.events[0] + t.events[1] + t.events[2] < 4)
                 await(&t);
@@ -655,7 +678,7 @@ static void a_watch_follows_what_happens(void **state) {
         struct kube_watch_spec resumed = spec;
         resumed.start_rv = kube_watch_rv(t.watch);
         later.watch = kube_watch_new(w->client, &resumed, &watching, &later);
-        assert_int_equal(delete(w, configmap(w, "m3"), (struct kube_delete){ 0 }), 0);
+        assert_int_equal(delete (w, configmap(w, "m3"), (struct kube_delete){ 0 }), 0);
         later.want_events = 1;
         if (!later.events[KUBE_WATCH_DELETED])
                 await(&later);
@@ -667,13 +690,17 @@ static void a_watch_follows_what_happens(void **state) {
 
 #define CRD                                                                                                            \
         "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":"    \
-        "\"gadgets.test.truce.dev\"},\"spec\":{\"group\":\"test.truce.dev\",\"scope\":\"Cluster\",\"names\":{\"plural\":"  \
-        "\"gadgets\",\"kind\":\"Gadget\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"    \
+        "\"gadgets.test.truce.dev\"},\"spec\":{\"group\":\"test.truce.dev\",\"scope\":\"Cluster\",\"names\":{"         \
+        "\"plural\":"                                                                                                  \
+        "\"gadgets\",\"kind\":\"Gadget\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":" \
+        "{"                                                                                                            \
         "\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}"
 
 static void a_kind_may_go_and_come_back(void **state) {
         const struct kube_location crd = {
-                .group = STR("apiextensions.k8s.io"), .version = STR("v1"), .plural = STR("customresourcedefinitions"),
+                .group = STR("apiextensions.k8s.io"),
+                .version = STR("v1"),
+                .plural = STR("customresourcedefinitions"),
                 .name = STR("gadgets.test.truce.dev"),
         };
         const struct kube_watch_spec spec = {
@@ -684,7 +711,7 @@ static void a_kind_may_go_and_come_back(void **state) {
 
         apply_ok(w, crd, CRD);
         begin_watch(&t, &spec);
-        assert_int_equal(delete(w, crd, (struct kube_delete){ 0 }), 0);
+        assert_int_equal(delete (w, crd, (struct kube_delete){ 0 }), 0);
         t.wants_code = true;
         t.want_code = ERR_NOTFOUND;
         await(&t);
@@ -696,7 +723,7 @@ static void a_kind_may_go_and_come_back(void **state) {
         t.want_lists = t.lists + 1;
         await(&t);
         kube_watch_free(t.watch);
-        delete(w, crd, (struct kube_delete){ 0 });
+        delete (w, crd, (struct kube_delete){ 0 });
 }
 
 /* --- restarts --- */
@@ -746,7 +773,8 @@ static void a_restarted_server_costs_at_most_one_list(void **state) {
         await(&t);
         see_one_more(&t, "after");
         assert_in_range(t.lists, 1, 2);
-        print_message("restart: %u lists, %u streams\n", kube_watch_state(t.watch)->lists, kube_watch_state(t.watch)->streams);
+        print_message("restart: %u lists, %u streams\n", kube_watch_state(t.watch)->lists,
+                      kube_watch_state(t.watch)->streams);
         kube_watch_free(t.watch);
 }
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#define VERBS "\"verbs\":[\"create\",\"delete\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]"
+#define VERBS      "\"verbs\":[\"create\",\"delete\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]"
 #define AGGREGATED "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"metadata\":{},"
 
 static const char usual[] = "v1 ConfigMap configmaps namespaced cm\n"
@@ -146,7 +146,8 @@ static void the_first_version_of_a_kind_is_preferred(void **state) {
         struct fixture *f = *state;
 
         fetch_usual(f);
-        const struct kube_resource *v2 = kube_discovery_find_kind(f->d, STR("autoscaling"), STR("HorizontalPodAutoscaler"));
+        const struct kube_resource *v2 =
+                kube_discovery_find_kind(f->d, STR("autoscaling"), STR("HorizontalPodAutoscaler"));
         const struct kube_resource *v1 =
                 kube_discovery_find(f->d, gvk_from(STR("autoscaling/v1"), STR("HorizontalPodAutoscaler")));
 
@@ -189,7 +190,8 @@ static void an_objects_place_follows_its_scope(void **state) {
         struct fixture *f = *state;
 
         fetch_usual(f);
-        struct kube_location at = kube_resource_location(kube_discovery_find_word(f->d, STR("ns")), STR("x"), STR("shop"));
+        struct kube_location at =
+                kube_resource_location(kube_discovery_find_word(f->d, STR("ns")), STR("x"), STR("shop"));
         assert_int_equal(at.namespace.n, 0);
         at = kube_resource_location(kube_discovery_find_word(f->d, STR("deploy")), STR("shop"), STR("web"));
         assert_true(str_eqc(at.namespace, "shop"));
@@ -202,19 +204,23 @@ static void an_objects_place_follows_its_scope(void **state) {
         "\"shortNames\":[\"deploy\"]," VERBS "},"                                                                      \
         "{\"name\":\"deployments/scale\",\"singularName\":\"\",\"namespaced\":true,\"kind\":\"Scale\",\"group\":"      \
         "\"autoscaling\",\"version\":\"v1\",\"verbs\":[\"get\"]},"                                                     \
-        "{\"name\":\"deployments/status\",\"singularName\":\"\",\"namespaced\":true,\"kind\":\"Deployment\",\"verbs\":[]}]}"
+        "{\"name\":\"deployments/"                                                                                     \
+        "status\",\"singularName\":\"\",\"namespaced\":true,\"kind\":\"Deployment\",\"verbs\":[]}]}"
 
 static void serve_plain(struct fixture *f) {
         answer(f, "/api", "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"]}");
         answer(f, "/api/v1",
-               "{\"kind\":\"APIResourceList\",\"groupVersion\":\"v1\",\"resources\":[{\"name\":\"configmaps\",\"singularName\":"
+               "{\"kind\":\"APIResourceList\",\"groupVersion\":\"v1\",\"resources\":[{\"name\":\"configmaps\","
+               "\"singularName\":"
                "\"\",\"namespaced\":true,\"kind\":\"ConfigMap\"," VERBS "}]}");
         answer(f, "/apis",
-               "{\"kind\":\"APIGroupList\",\"groups\":[{\"name\":\"apps\",\"versions\":[{\"version\":\"v1beta1\"},{\"version\":"
+               "{\"kind\":\"APIGroupList\",\"groups\":[{\"name\":\"apps\",\"versions\":[{\"version\":\"v1beta1\"},{"
+               "\"version\":"
                "\"v1\"}],\"preferredVersion\":{\"version\":\"v1\"}}]}");
         answer(f, "/apis/apps/v1", PLAIN_RESOURCES);
         answer(f, "/apis/apps/v1beta1",
-               "{\"kind\":\"APIResourceList\",\"groupVersion\":\"apps/v1beta1\",\"resources\":[{\"name\":\"deployments\","
+               "{\"kind\":\"APIResourceList\",\"groupVersion\":\"apps/"
+               "v1beta1\",\"resources\":[{\"name\":\"deployments\","
                "\"namespaced\":true,\"kind\":\"Deployment\"," VERBS "}]}");
 }
 
@@ -284,7 +290,8 @@ static void a_stale_group_may_still_say_what_it_serves(void **state) {
 
         fetch_usual(f);
         answer(f, "/apis",
-               STALE_GROUP("{\"resource\":\"nodes\",\"responseKind\":{\"kind\":\"NodeMetrics\"},\"scope\":\"Cluster\"," VERBS "}"));
+               STALE_GROUP("{\"resource\":\"nodes\",\"responseKind\":{\"kind\":\"NodeMetrics\"},\"scope\":"
+                           "\"Cluster\"," VERBS "}"));
         fetch(f);
         assert_non_null(kube_discovery_find_kind(f->d, STR("metrics.k8s.io"), STR("NodeMetrics")));
         assert_null(kube_discovery_find_kind(f->d, STR("metrics.k8s.io"), STR("PodMetrics")));

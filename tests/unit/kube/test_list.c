@@ -92,18 +92,23 @@ static void page(struct fixture *f, const char *pattern, const char *body, unsig
         script_on(f->script, KUBE_GET, pattern, &(struct script_answer){ .body = str_from(body), .times = times });
 }
 
-#define GONE_BODY "{\"kind\":\"Status\",\"reason\":\"Expired\",\"message\":\"the continue token is too old\",\"code\":410}"
+#define GONE_BODY                                                                                                      \
+        "{\"kind\":\"Status\",\"reason\":\"Expired\",\"message\":\"the continue token is too old\",\"code\":410}"
 
 static void serve_three_pages(struct fixture *f) {
         page(f, PATH, "{\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"t1\"},\"items\":[\"a\",\"b\"]}", 0);
-        page(f, PATH "?*continue=t1*", "{\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"t2\"},\"items\":[\"c\"]}", 0);
-        page(f, PATH "?*continue=t2*", "{\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"\"},\"items\":[\"d\"]}", 0);
+        page(f, PATH "?*continue=t1*",
+             "{\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"t2\"},\"items\":[\"c\"]}", 0);
+        page(f, PATH "?*continue=t2*", "{\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"\"},\"items\":[\"d\"]}",
+             0);
 }
 
 static void items_come_one_by_one_and_then_the_version(void **state) {
         struct fixture *f = *state;
 
-        page(f, PATH, "{\"kind\":\"ConfigMapList\",\"items\":[{\"a\":1},{\"b\":[2]}],\"metadata\":{\"resourceVersion\":\"7\"}}", 0);
+        page(f, PATH,
+             "{\"kind\":\"ConfigMapList\",\"items\":[{\"a\":1},{\"b\":[2]}],\"metadata\":{\"resourceVersion\":\"7\"}}",
+             0);
         list(f, &configmaps);
         assert_int_equal(f->err.code, ERR_OK);
         assert_string_equal(f->items.p, "{\"a\":1} {\"b\":[2]} ");
@@ -141,7 +146,8 @@ static void a_page_in_small_pieces_is_the_same(void **state) {
         for (size_t bytes = 1; bytes < 9; bytes++) {
                 script_on(f->script, KUBE_GET, PATH,
                           &(struct script_answer){ .chunk_bytes = bytes,
-                                                   .body = STR("{\"items\":[{\"a\":\"}\\\"]\"},{}],\"metadata\":{\"resourceVersion\":\"7\"}}") });
+                                                   .body = STR("{\"items\":[{\"a\":\"}\\\"]\"},{}],\"metadata\":{"
+                                                               "\"resourceVersion\":\"7\"}}") });
                 list(f, &configmaps);
                 assert_string_equal(f->items.p, "{\"a\":\"}\\\"]\"} {} ");
         }
@@ -199,10 +205,11 @@ static void a_moment_of_the_future_is_told_at_once(void **state) {
 
         spec.not_older_than = STR("42");
         script_on(f->script, KUBE_GET, PATH,
-                  &(struct script_answer){ .status = 504,
-                                           .retry_after_ms = 1000,
-                                           .body = STR("{\"kind\":\"Status\",\"reason\":\"Timeout\",\"details\":{\"causes\":["
-                                                       "{\"reason\":\"ResourceVersionTooLarge\"}]},\"code\":504}") });
+                  &(struct script_answer){
+                          .status = 504,
+                          .retry_after_ms = 1000,
+                          .body = STR("{\"kind\":\"Status\",\"reason\":\"Timeout\",\"details\":{\"causes\":["
+                                      "{\"reason\":\"ResourceVersionTooLarge\"}]},\"code\":504}") });
         list(f, &spec);
         assert_true(f->rv_too_large);
         assert_int_equal(script_request_count(f->script), 1);
@@ -243,7 +250,11 @@ static void a_page_that_breaks_off_is_not_repeated(void **state) {
 }
 
 static void text_that_is_no_list_is_refused(void **state) {
-        static const char *const bad[] = { "", "[]", "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[\"a\"", "<html>", "{\"items\":[]}",
+        static const char *const bad[] = { "",
+                                           "[]",
+                                           "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[\"a\"",
+                                           "<html>",
+                                           "{\"items\":[]}",
                                            "{\"metadata\":{\"continue\":5},\"items\":[]}" };
         struct fixture *f = *state;
 
@@ -274,7 +285,8 @@ static void an_item_above_its_limit_ends_the_list(void **state) {
                 buf_addc(&body, "{\"items\":[\"");
                 buf_add(&body, (struct str){ item, KUBE_MAX_OBJECT_BYTES - 2 + extra });
                 buf_addc(&body, "\"],\"metadata\":{}}");
-                script_on(f->script, KUBE_GET, PATH, &(struct script_answer){ .body = buf_str(&body), .chunk_bytes = 100000 });
+                script_on(f->script, KUBE_GET, PATH,
+                          &(struct script_answer){ .body = buf_str(&body), .chunk_bytes = 100000 });
                 list(f, &configmaps);
                 assert_int_equal(f->err.code, extra ? ERR_LIMIT : ERR_OK);
         }
@@ -345,8 +357,10 @@ static void a_member_is_found_without_a_tree(void **state) {
 }
 
 static void damaged_text_has_no_members(void **state) {
-        static const char *const bad[] = { "",        "{",         "[]",        "{\"a",        "{\"a\"",   "{\"a\":",
-                                           "{\"a\":1", "{\"a\":[1}", "{\"b\":\"", "{\"b\":1,a:2}", "{\"a\" 1}", "{\"b\":1]\"a\":2}" };
+        static const char *const bad[] = {
+                "",         "{",          "[]",        "{\"a",          "{\"a\"",    "{\"a\":",
+                "{\"a\":1", "{\"a\":[1}", "{\"b\":\"", "{\"b\":1,a:2}", "{\"a\" 1}", "{\"b\":1]\"a\":2}"
+        };
         struct str raw;
 
         (void)state;

@@ -8,7 +8,10 @@
 #include <cmocka.h>
 
 static const struct kube_location web = {
-        .group = { "apps", 4 }, .version = { "v1", 2 }, .plural = { "deployments", 11 }, .namespace = { "shop", 4 },
+        .group = { "apps", 4 },
+        .version = { "v1", 2 },
+        .plural = { "deployments", 11 },
+        .namespace = { "shop", 4 },
         .name = { "web", 3 },
 };
 
@@ -118,7 +121,10 @@ static void a_path_above_its_limit_is_refused(void **state) {
 
 static void write_parameters_are_spelled_as_the_server_reads_them(void **state) {
         const struct kube_query query = {
-                .field_manager = STR("truce keeper"), .force = true, .dry_run = true, .validation = KUBE_VALIDATION_STRICT,
+                .field_manager = STR("truce keeper"),
+                .force = true,
+                .dry_run = true,
+                .validation = KUBE_VALIDATION_STRICT,
         };
 
         (void)state;
@@ -137,12 +143,17 @@ static void read_parameters_are_spelled_as_the_server_reads_them(void **state) {
 
         (void)state;
         at.name = (struct str){ 0 };
-        assert_path(&at, &(struct kube_query){ .label_selector = STR("a in (b,c)"), .field_selector = STR("metadata.name=x"), .limit = 500,
-                                               .resource_version = STR("7"), .resource_version_match = STR("NotOlderThan") },
+        assert_path(&at,
+                    &(struct kube_query){ .label_selector = STR("a in (b,c)"),
+                                          .field_selector = STR("metadata.name=x"),
+                                          .limit = 500,
+                                          .resource_version = STR("7"),
+                                          .resource_version_match = STR("NotOlderThan") },
                     "/apis/apps/v1/namespaces/shop/deployments?labelSelector=a%20in%20%28b%2Cc%29"
                     "&fieldSelector=metadata.name%3Dx&limit=500&resourceVersion=7&resourceVersionMatch=NotOlderThan");
-        assert_path(&at, &(struct kube_query){ .watch = true, .allow_bookmarks = true, .send_initial_events = true,
-                                               .timeout_s = 300 },
+        assert_path(&at,
+                    &(struct kube_query){
+                            .watch = true, .allow_bookmarks = true, .send_initial_events = true, .timeout_s = 300 },
                     "/apis/apps/v1/namespaces/shop/deployments?watch=true&allowWatchBookmarks=true"
                     "&sendInitialEvents=true&timeoutSeconds=300");
 }
@@ -152,8 +163,11 @@ static void a_continued_list_names_no_resource_version(void **state) {
 
         (void)state;
         at.name = (struct str){ 0 };
-        assert_path(&at, &(struct kube_query){ .limit = 2, .continue_token = STR("abc=="), .resource_version = STR("7"),
-                                               .resource_version_match = STR("NotOlderThan") },
+        assert_path(&at,
+                    &(struct kube_query){ .limit = 2,
+                                          .continue_token = STR("abc=="),
+                                          .resource_version = STR("7"),
+                                          .resource_version_match = STR("NotOlderThan") },
                     "/apis/apps/v1/namespaces/shop/deployments?limit=2&continue=abc%3D%3D");
 }
 

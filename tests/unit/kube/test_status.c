@@ -43,7 +43,8 @@ static int answer(struct fixture *f, int http_status, const char *body) {
 static int refuse(struct fixture *f, int http_status, const char *reason, const char *message, const char *details) {
         _cleanup_(buf_done) struct buf body = buf_make(64 * KIB);
 
-        buf_addf(&body, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"%s\"",
+        buf_addf(&body,
+                 "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"%s\"",
                  message);
         if (reason)
                 buf_addf(&body, ",\"reason\":\"%s\"", reason);
@@ -69,11 +70,11 @@ static void each_http_status_has_its_code(void **state) {
                 int http_status;
                 enum err_code code;
         } want[] = {
-                { 307, ERR_INTERNAL },    { 400, ERR_INVAL },       { 401, ERR_UNAUTH },      { 403, ERR_FORBIDDEN },
-                { 404, ERR_NOTFOUND },    { 405, ERR_UNSUPPORTED }, { 406, ERR_INVAL },       { 408, ERR_TIMEOUT },
-                { 409, ERR_CONFLICT },    { 410, ERR_GONE },        { 413, ERR_LIMIT },       { 415, ERR_INVAL },
-                { 418, ERR_INVAL },       { 422, ERR_INVAL },       { 429, ERR_THROTTLED },   { 500, ERR_INTERNAL },
-                { 502, ERR_UNREACHABLE }, { 503, ERR_UNREACHABLE }, { 504, ERR_TIMEOUT },     { 599, ERR_INTERNAL },
+                { 307, ERR_INTERNAL },    { 400, ERR_INVAL },       { 401, ERR_UNAUTH },    { 403, ERR_FORBIDDEN },
+                { 404, ERR_NOTFOUND },    { 405, ERR_UNSUPPORTED }, { 406, ERR_INVAL },     { 408, ERR_TIMEOUT },
+                { 409, ERR_CONFLICT },    { 410, ERR_GONE },        { 413, ERR_LIMIT },     { 415, ERR_INVAL },
+                { 418, ERR_INVAL },       { 422, ERR_INVAL },       { 429, ERR_THROTTLED }, { 500, ERR_INTERNAL },
+                { 502, ERR_UNREACHABLE }, { 503, ERR_UNREACHABLE }, { 504, ERR_TIMEOUT },   { 599, ERR_INTERNAL },
         };
         struct fixture *f = *state;
 
@@ -85,15 +86,16 @@ static void each_http_status_has_its_code(void **state) {
 static void a_field_conflict_names_managers_and_paths(void **state) {
         struct fixture *f = *state;
 
-        assert_int_equal(refuse(f, 409, "Conflict", "Apply failed with 3 conflicts",
-                                "\"causes\":["
-                                "{\"reason\":\"FieldManagerConflict\",\"field\":\".spec.replicas\","
-                                "\"message\":\"conflict with \\\"kubectl\\\" with subresource \\\"scale\\\" using apps/v1\"},"
-                                "{\"reason\":\"FieldManagerConflict\",\"field\":\".data.a\","
-                                "\"message\":\"conflict with \\\"helm\\\"\"},"
-                                "{\"reason\":\"FieldManagerConflict\",\"field\":\".data.b\",\"message\":\"conflict with "
-                                "\\\"odd \\\\\\\"one\\\\\\\"\\\" using v1 at 2026-11-29T20:07:52Z\"}]"),
-                         ERR_CONFLICT);
+        assert_int_equal(
+                refuse(f, 409, "Conflict", "Apply failed with 3 conflicts",
+                       "\"causes\":["
+                       "{\"reason\":\"FieldManagerConflict\",\"field\":\".spec.replicas\","
+                       "\"message\":\"conflict with \\\"kubectl\\\" with subresource \\\"scale\\\" using apps/v1\"},"
+                       "{\"reason\":\"FieldManagerConflict\",\"field\":\".data.a\","
+                       "\"message\":\"conflict with \\\"helm\\\"\"},"
+                       "{\"reason\":\"FieldManagerConflict\",\"field\":\".data.b\",\"message\":\"conflict with "
+                       "\\\"odd \\\\\\\"one\\\\\\\"\\\" using v1 at 2026-11-29T20:07:52Z\"}]"),
+                ERR_CONFLICT);
         assert_int_equal(f->status.conflict, KUBE_CONFLICT_FIELDS);
         assert_int_equal(f->status.cause_count, 3);
         assert_true(str_eqc(f->status.causes[0].manager, "kubectl"));
@@ -109,7 +111,8 @@ static void a_field_conflict_names_managers_and_paths(void **state) {
 }
 
 static void a_conflict_message_of_another_form_names_nobody(void **state) {
-        static const char *const odd[] = { "taken", "conflict with ", "conflict with \\\"open", "conflict with \\\"\\\\" };
+        static const char *const odd[] = { "taken", "conflict with ", "conflict with \\\"open",
+                                           "conflict with \\\"\\\\" };
         struct fixture *f = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
@@ -129,19 +132,23 @@ static void conflicts_are_told_apart(void **state) {
                 enum kube_conflict conflict;
         } want[] = {
                 { "Conflict",
-                  "Operation cannot be fulfilled on configmaps \\\"a\\\": the object has been modified; please apply your "
+                  "Operation cannot be fulfilled on configmaps \\\"a\\\": the object has been modified; please apply "
+                  "your "
                   "changes to the latest version and try again",
                   KUBE_CONFLICT_RESOURCE_VERSION },
                 { "Conflict",
-                  "Operation cannot be fulfilled on configmaps \\\"a\\\": uid mismatch: the provided object specified uid "
+                  "Operation cannot be fulfilled on configmaps \\\"a\\\": uid mismatch: the provided object specified "
+                  "uid "
                   "0-0, and no existing object was found",
                   KUBE_CONFLICT_UID },
                 { "Conflict",
-                  "Operation cannot be fulfilled on Deployment.apps \\\"a\\\": the UID in the precondition (0-0) does not "
+                  "Operation cannot be fulfilled on Deployment.apps \\\"a\\\": the UID in the precondition (0-0) does "
+                  "not "
                   "match the UID in record (1-1). The object might have been deleted and then recreated",
                   KUBE_CONFLICT_UID },
                 { "Conflict",
-                  "Operation cannot be fulfilled on Deployment.apps \\\"a\\\": the ResourceVersion in the precondition (1) "
+                  "Operation cannot be fulfilled on Deployment.apps \\\"a\\\": the ResourceVersion in the precondition "
+                  "(1) "
                   "does not match the ResourceVersion in record (300). The object might have been modified",
                   KUBE_CONFLICT_RESOURCE_VERSION },
                 { "AlreadyExists", "configmaps \\\"a\\\" already exists", KUBE_CONFLICT_EXISTS },
@@ -158,12 +165,17 @@ static void conflicts_are_told_apart(void **state) {
 static void an_object_with_another_uid_is_a_conflict_although_it_is_a_422(void **state) {
         struct fixture *f = *state;
 
-        assert_int_equal(refuse(f, 422, "Invalid",
-                                "Deployment.apps \\\"a\\\" is invalid: metadata.uid: Invalid value: \\\"0-0\\\": field is immutable",
-                                "\"name\":\"a\",\"group\":\"apps\",\"kind\":\"Deployment\",\"causes\":[{\"reason\":"
-                                "\"FieldValueInvalid\",\"message\":\"field is immutable\",\"field\":\"metadata.uid\"}]"),
-                         ERR_CONFLICT);
+        assert_int_equal(
+                refuse(f, 422, "Invalid",
+                       "Deployment.apps \\\"a\\\" is invalid: metadata.uid: Invalid value: \\\"0-0\\\": field is "
+                       "immutable",
+                       "\"name\":\"a\",\"group\":\"apps\",\"kind\":\"Deployment\",\"causes\":[{\"reason\":"
+                       "\"FieldValueInvalid\",\"message\":\"field is immutable\",\"field\":\"metadata.uid\"}]"),
+                ERR_CONFLICT);
         assert_int_equal(f->status.conflict, KUBE_CONFLICT_UID);
+        assert_int_equal(refuse(f, 422, "Invalid", "metadata.uid: Invalid value: \\\"x\\\": not a UUID",
+                                "\"causes\":[{\"message\":\"not a UUID\",\"field\":\"metadata.uid\"}]"),
+                         ERR_INVAL);
         assert_int_equal(refuse(f, 422, "Invalid", "spec.selector: field is immutable",
                                 "\"causes\":[{\"message\":\"field is immutable\",\"field\":\"spec.selector\"}]"),
                          ERR_INVAL);
@@ -175,12 +187,16 @@ static void what_admission_refuses_is_denied_whatever_the_status(void **state) {
                 int http_status;
                 const char *message;
         } denied[] = {
-                { 422, "configmaps \\\"r\\\" is forbidden: ValidatingAdmissionPolicy 'no-red' with binding 'b' denied request: no red" },
-                { 403, "deployments.apps \\\"r\\\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: x" },
+                { 422, "configmaps \\\"r\\\" is forbidden: ValidatingAdmissionPolicy 'no-red' with binding 'b' denied "
+                       "request: no red" },
+                { 403, "deployments.apps \\\"r\\\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied "
+                       "request: x" },
                 { 403, "admission webhook \\\"policy.example\\\" denied the request: no latest tags" },
                 { 400, "admission webhook \\\"policy.example\\\" denied the request: no latest tags" },
-                { 403, "pods \\\"p\\\" is forbidden: violates PodSecurity \\\"restricted:latest\\\": runAsNonRoot != true" },
-                { 403, "configmaps \\\"a\\\" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=1" },
+                { 403,
+                  "pods \\\"p\\\" is forbidden: violates PodSecurity \\\"restricted:latest\\\": runAsNonRoot != true" },
+                { 403,
+                  "configmaps \\\"a\\\" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=1" },
         };
         struct fixture *f = *state;
 
@@ -203,19 +219,21 @@ static void a_webhook_that_cannot_be_called_is_no_denial(void **state) {
         struct fixture *f = *state;
 
         assert_int_equal(refuse(f, 500, "InternalError",
-                                "Internal error occurred: failed calling webhook \\\"w.example\\\": connection refused", ""),
+                                "Internal error occurred: failed calling webhook \\\"w.example\\\": connection refused",
+                                ""),
                          ERR_INTERNAL);
 }
 
 static void a_dying_namespace_stays_visible(void **state) {
         struct fixture *f = *state;
 
-        assert_int_equal(refuse(f, 403, "Forbidden",
-                                "configmaps \\\"a\\\" is forbidden: unable to create new content in namespace d because it is "
-                                "being terminated",
-                                "\"name\":\"a\",\"kind\":\"configmaps\",\"causes\":[{\"reason\":\"NamespaceTerminating\","
-                                "\"message\":\"namespace d is being terminated\",\"field\":\"metadata.namespace\"}]"),
-                         ERR_FORBIDDEN);
+        assert_int_equal(
+                refuse(f, 403, "Forbidden",
+                       "configmaps \\\"a\\\" is forbidden: unable to create new content in namespace d because it is "
+                       "being terminated",
+                       "\"name\":\"a\",\"kind\":\"configmaps\",\"causes\":[{\"reason\":\"NamespaceTerminating\","
+                       "\"message\":\"namespace d is being terminated\",\"field\":\"metadata.namespace\"}]"),
+                ERR_FORBIDDEN);
         assert_true(f->status.namespace_terminating);
 }
 
@@ -241,12 +259,15 @@ static void what_is_missing_is_told_apart(void **state) {
 
 static void typed_errors_of_the_applied_object_are_the_users(void **state) {
         static const char *const texts[] = {
-                "failed to create typed patch object (/web; apps/v1, Kind=Deployment): .spec.replicas: expected numeric (int or "
+                "failed to create typed patch object (/web; apps/v1, Kind=Deployment): .spec.replicas: expected "
+                "numeric (int or "
                 "float), got string",
-                "failed to create typed patch object (/web; apps/v1, Kind=Deployment): .spec.replikas: field not declared in schema",
+                "failed to create typed patch object (/web; apps/v1, Kind=Deployment): .spec.replikas: field not "
+                "declared in schema",
                 "failed to create typed patch object (/web; apps/v1, Kind=Deployment): .spec.template.spec.containers"
                 "[name=\\\"c\\\"].env: duplicate entries for key [name=\\\"A\\\"]",
-                "failed to convert new object (/web; apps/v1, Kind=Deployment) to proper version: quantities must match",
+                "failed to convert new object (/web; apps/v1, Kind=Deployment) to proper version: quantities must "
+                "match",
         };
         struct fixture *f = *state;
 
@@ -269,7 +290,8 @@ static void a_resource_version_of_the_future_is_seen(void **state) {
         struct fixture *f = *state;
 
         assert_int_equal(refuse(f, 504, "Timeout", "Timeout: Too large resource version: 99, current: 3",
-                                "\"causes\":[{\"reason\":\"ResourceVersionTooLarge\",\"message\":\"Too large resource version\"}],"
+                                "\"causes\":[{\"reason\":\"ResourceVersionTooLarge\",\"message\":\"Too large resource "
+                                "version\"}],"
                                 "\"retryAfterSeconds\":1"),
                          ERR_TIMEOUT);
         assert_true(f->status.rv_too_large);
@@ -302,7 +324,9 @@ static void absurd_waiting_times_are_ignored(void **state) {
 static void details_are_read(void **state) {
         struct fixture *f = *state;
 
-        refuse(f, 422, "Invalid", "bad", "\"name\":\"a\",\"group\":\"g\",\"kind\":\"K\",\"uid\":\"u\",\"causes\":[{\"reason\":\"R\",\"message\":\"M\",\"field\":\"F\"}]");
+        refuse(f, 422, "Invalid", "bad",
+               "\"name\":\"a\",\"group\":\"g\",\"kind\":\"K\",\"uid\":\"u\",\"causes\":[{\"reason\":\"R\",\"message\":"
+               "\"M\",\"field\":\"F\"}]");
         assert_true(str_eqc(f->status.reason, "Invalid"));
         assert_true(str_eqc(f->status.message, "bad"));
         assert_true(str_eqc(f->status.name, "a"));
@@ -359,19 +383,22 @@ static void causes_beyond_the_limit_are_dropped(void **state) {
 static void an_error_event_carries_its_own_status(void **state) {
         struct fixture *f = *state;
 
-        assert_int_equal(kube_status_from_object(STR("{\"kind\":\"Status\",\"message\":\"too old resource version: 1 (99)\","
-                                                     "\"reason\":\"Expired\",\"code\":410}"),
-                                                 f->arena, &f->status, &f->err),
-                         ERR_GONE);
-        assert_int_equal(kube_status_from_object(STR("{\"kind\":\"Status\",\"code\":99999}"), f->arena, &f->status, NULL),
-                         ERR_INTERNAL);
+        assert_int_equal(
+                kube_status_from_object(STR("{\"kind\":\"Status\",\"message\":\"too old resource version: 1 (99)\","
+                                            "\"reason\":\"Expired\",\"code\":410}"),
+                                        f->arena, &f->status, &f->err),
+                ERR_GONE);
+        assert_int_equal(
+                kube_status_from_object(STR("{\"kind\":\"Status\",\"code\":99999}"), f->arena, &f->status, NULL),
+                ERR_INTERNAL);
         assert_int_equal(kube_status_from_object(STR("null"), f->arena, &f->status, NULL), ERR_INTERNAL);
         assert_int_equal(kube_status_from_object(STR("{"), f->arena, &f->status, NULL), ERR_INTERNAL);
 }
 
 static void a_secrets_values_never_reach_a_message(void **state) {
         static const char *const messages[] = {
-                "secrets \\\"s\\\" is forbidden: ValidatingAdmissionPolicy 'no-red' with binding 'b' denied request: hunter2",
+                "secrets \\\"s\\\" is forbidden: ValidatingAdmissionPolicy 'no-red' with binding 'b' denied request: "
+                "hunter2",
                 "Secret \\\"s\\\" is invalid: data[a b]: Invalid value: \\\"hunter2\\\"",
                 "admission webhook \\\"w.example\\\" denied the request: hunter2",
         };
@@ -379,7 +406,8 @@ static void a_secrets_values_never_reach_a_message(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(messages); i++) {
                 refuse(f, 422, "Invalid", messages[i],
-                       "\"causes\":[{\"reason\":\"FieldValueInvalid\",\"message\":\"hunter2\",\"field\":\"data[a b]\"}]");
+                       "\"causes\":[{\"reason\":\"FieldValueInvalid\",\"message\":\"hunter2\",\"field\":\"data[a "
+                       "b]\"}]");
                 kube_status_redact(&f->status, f->arena, &f->err);
                 assert_null(strstr(f->err.msg, "hunter2"));
                 assert_false(str_contains(f->status.message, STR("hunter2")));
@@ -393,7 +421,8 @@ static void a_redacted_conflict_still_names_the_manager(void **state) {
         struct fixture *f = *state;
 
         refuse(f, 409, "Conflict", "Apply failed with 1 conflict: conflict with \\\"kubectl\\\" using v1: .data.key",
-               "\"causes\":[{\"reason\":\"FieldManagerConflict\",\"message\":\"conflict with \\\"kubectl\\\" using v1\",\"field\":\".data.key\"}]");
+               "\"causes\":[{\"reason\":\"FieldManagerConflict\",\"message\":\"conflict with \\\"kubectl\\\" using "
+               "v1\",\"field\":\".data.key\"}]");
         kube_status_redact(&f->status, f->arena, &f->err);
         assert_true(str_eqc(f->status.causes[0].manager, "kubectl"));
         assert_true(str_starts(str_from(f->err.msg), STR("Conflict: .data.key")));
@@ -402,7 +431,8 @@ static void a_redacted_conflict_still_names_the_manager(void **state) {
 static void redacting_keeps_what_cannot_hold_values(void **state) {
         struct fixture *f = *state;
 
-        refuse(f, 403, "Forbidden", "secrets \\\"s\\\" is forbidden: User \\\"truce\\\" cannot patch resource \\\"secrets\\\"", "");
+        refuse(f, 403, "Forbidden",
+               "secrets \\\"s\\\" is forbidden: User \\\"truce\\\" cannot patch resource \\\"secrets\\\"", "");
         kube_status_redact(&f->status, f->arena, &f->err);
         assert_non_null(strstr(f->err.msg, "cannot patch"));
 }
