@@ -241,7 +241,10 @@ static bool prove_metadata(struct prover *p, const struct place *root, struct pl
                         value_map_add(&tracked, m->key, m->value, 0);
         }
         ret_tracked->desired = value_map_end(&tracked, p->arena, 0);
-        return ok || fail(p, PROOF_IDENTITY, ret_tracked->path);
+        if (!ok)
+                return fail(p, PROOF_IDENTITY, ret_tracked->path);
+        /* The server strips metadata itself from every set it writes. */
+        return !ret_tracked->set->member || fail(p, PROOF_SCHEMA, ret_tracked->path);
 }
 
 /* The members of the object, but for apiVersion, kind and metadata, which are proven elsewhere. */
