@@ -49,14 +49,22 @@ static void live_free(struct live *live) {
         free(live);
 }
 
-static void kind_free(void *p) {
-        struct cluster_kind *k = p;
+static void forget_all(struct cluster_kind *k) {
         size_t at = 0;
+        struct str key;
         void *live;
 
-        kube_watch_free(k->watch);
-        while (map_next(k->live, &at, NULL, &live))
+        while (map_next(k->live, &at, &key, &live)) {
                 live_free(live);
+                map_take(k->live, key);
+        }
+}
+
+static void kind_free(void *p) {
+        struct cluster_kind *k = p;
+
+        kube_watch_free(k->watch);
+        forget_all(k);
         map_free(k->live);
         kube_discovery_unref(k->discovery);
         free(k);
@@ -298,10 +306,29 @@ static void on_event(void *ctx, enum kube_watch_event event, struct str object, 
                 take_in(ctx, object);
 }
 
+/* A kind that is gone (its CRD was deleted) is not asked for again until somebody wants it and discovery has it. */
+static void drop_unserved(void *ctx, const struct err *err) {
+        struct cluster *c = ctx;
+        size_t at = 0;
+        void *p;
+
+        while (!err && map_next(c->kinds, &at, NULL, &p)) {
+                struct cluster_kind *k = p;
+
+                if (!k->watch || !kube_watch_state(k->watch)->not_served ||
+                    kube_discovery_find(c->discovery, kube_resource_gvk(k->resource)))
+                        continue;
+                kube_watch_free(TAKE_PTR(k->watch));
+                forget_all(k);
+        }
+}
+
 static void on_state(void *ctx, const struct kube_watch_state *state) {
         struct cluster_kind *k = ctx;
 
         k->err = state->err;
+        if (state->not_served)
+                cluster_discover(k->cluster, drop_unserved, k->cluster);
         if (state->err.code)
                 k->cluster->hooks.kind_changed(k->cluster->ctx, k);
 }
@@ -341,16 +368,15 @@ struct cluster_kind *cluster_want(struct cluster *c, struct gvk gvk, enum cluste
         _cleanup_(buf_done) struct buf key = buf_make(KUBE_MAX_PATH_BYTES);
         struct cluster_kind *k = map_find(c->kinds, kind_key(gvk, &key));
 
-        if (k) {
-                if (scope > k->scope) {
-                        k->scope = scope;
-                        kube_watch_free(k->watch);
-                        start_watch(k);
-                }
-                return k;
-        }
-
         const struct kube_resource *resource = c->discovery ? kube_discovery_find(c->discovery, gvk) : NULL;
+
+        if (k && (scope > k->scope || (!k->watch && resource))) {
+                k->scope = scope > k->scope ? scope : k->scope;
+                kube_watch_free(k->watch);
+                start_watch(k);
+        }
+        if (k)
+                return k;
         if (!resource)
                 return NULL;
         k = mem_zalloc(sizeof *k);
@@ -362,9 +388,9 @@ struct cluster_kind *cluster_want(struct cluster *c, struct gvk gvk, enum cluste
 }
 
 enum cluster_kind_state cluster_kind_state(const struct cluster_kind *k) {
-        const struct kube_watch_state *state = kube_watch_state(k->watch);
+        const struct kube_watch_state *state = k->watch ? kube_watch_state(k->watch) : NULL;
 
-        if (state->not_served)
+        if (!state || state->not_served)
                 return CLUSTER_KIND_UNKNOWN;
         if (state->synced)
                 return CLUSTER_KIND_SYNCED;
@@ -372,7 +398,7 @@ enum cluster_kind_state cluster_kind_state(const struct cluster_kind *k) {
 }
 
 const struct err *cluster_kind_err(const struct cluster_kind *k) {
-        return &kube_watch_state(k->watch)->err;
+        return k->watch ? &kube_watch_state(k->watch)->err : &k->err;
 }
 
 const struct kube_resource *cluster_kind_resource(const struct cluster_kind *k) {

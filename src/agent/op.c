@@ -294,12 +294,30 @@ static void dry_run_answered(struct op *op, const struct kube_result *result) {
         begin_round(op, op->full ? value_canonical(op->arena, op->in.live) : STR(""));
 }
 
-static void await_echo(struct op *op, const char *rv) {
-        struct item *item = op->item;
+static struct str rv_of(const struct value *object) {
+        return value_text(value_path(object, "metadata", "resourceVersion", NULL));
+}
 
+/*
+ * Takes in what a write answered. Watches run on a connection of their own, so the echo of the write may have come
+ * before its answer; only when it has not is it waited for.
+ */
+static int take_write(struct op *op, struct str body, struct err *err) {
+        struct item *item = op->item;
+        const struct live *known = cluster_find(op->kind, item->desired->ns, item->desired->name);
+        _cleanup_(mem_freep) char *known_rv = str_dup(str_from(known ? known->rv : NULL));
+        int r = take_answer(op, body, err);
+
+        if (r < 0)
+                return r;
+        if (!cluster_put(op->kind, body, err))
+                return ERR_PARSE;
+        if (str_eqc(rv_of(op->in.live), known_rv))
+                return 0;
         op->app->awaited += item->awaited_rv == NULL;
         free(item->awaited_rv);
-        item->awaited_rv = str_dup(str_from(rv));
+        item->awaited_rv = str_dup(rv_of(op->in.live));
+        return 0;
 }
 
 static bool may_need_hand_over(struct op *op) {
@@ -309,23 +327,18 @@ static bool may_need_hand_over(struct op *op) {
 }
 
 static void apply_answered(struct op *op, const struct kube_result *result) {
-        const struct live *now = cluster_find(op->kind, op->item->desired->ns, op->item->desired->name);
-        _cleanup_(mem_freep) char *old_rv = now ? str_dup(str_from(now->rv)) : NULL;
         struct err err = { 0 };
+        const struct value *old = op->in.live;
 
         failpoint("after-apply");
-        if (!op->before && now)
-                op->before = str_dup((struct str){ now->text, now->text_bytes });
-        now = cluster_put(op->kind, result->body, &err);
-        if (!now || take_answer(op, result->body, &err) < 0) {
+        if (!op->before && old)
+                op->before = str_dup(value_canonical(op->arena, old));
+        op->created |= result->http_status == 201;
+        if (take_write(op, result->body, &err) < 0) {
                 fail(op, &err);
                 return;
         }
-        op->created |= result->http_status == 201;
-        if (!same_text(old_rv, str_from(now->rv))) {
-                op->wrote = true;
-                await_echo(op, now->rv);
-        }
+        op->wrote |= !str_eq(rv_of(old), rv_of(op->in.live));
         note_converged(op);
         if (may_need_hand_over(op) && ++op->rounds < OP_MAX_ROUNDS)
                 begin_round(op, result->body);
@@ -336,9 +349,8 @@ static void apply_answered(struct op *op, const struct kube_result *result) {
 static void patch_answered(struct op *op, const struct kube_result *result) {
         struct managed after = op->decision.after;
         struct err err = { 0 };
-        const struct live *now = cluster_put(op->kind, result->body, &err);
 
-        if (!now || take_answer(op, result->body, &err) < 0) {
+        if (take_write(op, result->body, &err) < 0) {
                 fail(op, &err);
                 return;
         }
@@ -351,7 +363,6 @@ static void patch_answered(struct op *op, const struct kube_result *result) {
                 op->item->hold_until_ms = 0;
                 op->item->no_hold = op->item->replicas_left = false;
         }
-        await_echo(op, now->rv);
         failpoint("after-hand-over");
         if (++op->rounds < OP_MAX_ROUNDS)
                 begin_round(op, result->body);

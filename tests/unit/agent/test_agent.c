@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole agent on its three twins, in one thread and in virtual time. */
+#include "agent/agent.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "git/memory.h"
+#include "twin.h"
+
+#define POLL_MS 30000
+#define A_WHILE_MS 60000
+#define CM(name, value)                                                                                                \
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " name "}\ndata: {key: \"" value "\"}\n"
+#define PATH_A "/api/v1/namespaces/shop/configmaps/a"
+#define PATH_B "/api/v1/namespaces/shop/configmaps/b"
+
+struct world {
+        struct loop *loop;
+        struct twin twin;
+        struct git_memory *git; /* freed with its source by the agent that polls it */
+        struct config *config;
+        struct agent *agent;
+        unsigned settled, rejected, trouble, failed;
+        struct err prune_err;
+};
+
+static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
+        struct world *w = ctx;
+
+        (void)app;
+        w->failed += o->err != NULL;
+}
+
+static void on_waiting(void *ctx, struct app *app, const char *what) {
+        (void)ctx;
+        (void)app;
+        (void)what;
+}
+
+static void on_revision(void *ctx, struct app *app, const struct agent_revision *r, const struct desired_set *set,
+                        const struct err *rejected) {
+        struct world *w = ctx;
+
+        (void)app;
+        (void)r;
+        (void)set;
+        w->rejected += rejected != NULL;
+}
+
+static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
+        struct world *w = ctx;
+
+        (void)app;
+        w->settled++;
+        w->prune_err = prune_err ? *prune_err : (struct err){ 0 };
+}
+
+static void on_observed(void *ctx, struct app *app, const struct agent_timeline *timeline) {
+        (void)ctx;
+        (void)app;
+        (void)timeline;
+}
+
+static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
+        struct world *w = ctx;
+
+        (void)app;
+        (void)what;
+        (void)err;
+        w->trouble++;
+}
+
+static struct git_source *open_source(void *ctx, const struct config_app *app, struct err *err) {
+        struct world *w = ctx;
+
+        (void)app;
+        (void)err;
+        return git_memory_source(w->git);
+}
+
+static void start_agent(struct world *w) {
+        static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble };
+        struct agent_options options = { .open_source = open_source, .open_ctx = w };
+
+        assert_int_equal(agent_new(w->loop, script_transport(w->twin.script), w->config, &options, &hooks, w, &w->agent, NULL),
+                         0);
+        agent_start(w->agent);
+}
+
+static void stop_agent(struct world *w) {
+        agent_free(w->agent);
+        w->agent = NULL;
+        loop_run_for(w->loop, 1000); /* looks that were under way end */
+}
+
+static void push(struct world *w, const char *yaml) {
+        struct git_memory_file files[] = { { "app/all.yaml", GIT_MEMORY_FILE, str_from(yaml) } };
+
+        git_memory_push(w->git, files, 1);
+}
+
+static void begin(struct world *w, const char *yaml) {
+        struct config_app_flags flags = {
+                .repo = STR("https://git.example/shop.git"), .path = STR("app"), .revision = STR("main"), .ns = STR("shop"),
+                .prune = true, .self_heal = true,
+        };
+        struct err err;
+
+        *w = (struct world){ .loop = loop_new_virtual(1, 1000000) };
+        twin_init(&w->twin, w->loop);
+        w->git = git_memory_new();
+        w->config = config_new();
+        assert_int_equal(config_add_flags(w->config, &flags, &err), 0);
+        w->config->agent.installation_id = STR("test");
+        w->config->agent.poll_ms = POLL_MS;
+        config_settle(w->config);
+        assert_int_equal(w->config->app_count, 1);
+        push(w, yaml);
+        start_agent(w);
+        loop_run_for(w->loop, A_WHILE_MS);
+}
+
+static void end(struct world *w) {
+        if (w->agent)
+                stop_agent(w);
+        assert_int_equal(script_unexpected(w->twin.script), 0);
+        twin_done(&w->twin);
+        config_free(w->config);
+        loop_free(w->loop);
+}
+
+static size_t writes(const struct world *w) {
+        return script_count(w->twin.script, KUBE_PATCH, "*") + script_count(w->twin.script, KUBE_DELETE, "*") +
+               script_count(w->twin.script, KUBE_POST, "*") + script_count(w->twin.script, KUBE_PUT, "*");
+}
+
+/* Requests other than watches: the twin sends no bookmarks, so watches are opened anew after their silence. */
+static size_t requests(const struct world *w) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < script_request_count(w->twin.script); i++)
+                count += !script_request_at(w->twin.script, i)->watch;
+        return count;
+}
+
+static void a_commit_reaches_the_cluster_and_then_nothing_is_asked(void **state) {
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1") "---\n" CM("b", "2"));
+        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, "*"), 2);
+        assert_non_null(map_find(w.twin.objects, STR(PATH_A)));
+        assert_int_equal(app_sync_status(agent_app(w.agent, 0)), APP_SYNCED);
+
+        size_t before = requests(&w);
+        loop_run_for(w.loop, 10 * A_WHILE_MS);
+        assert_int_equal(requests(&w), before);
+        end(&w);
+}
+
+static void the_inventory_is_there_before_the_first_write(void **state) {
+        struct world w;
+        size_t inventory_at = 0, first_patch = 0;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        for (size_t i = script_request_count(w.twin.script); i-- > 0;) {
+                const struct script_request *r = script_request_at(w.twin.script, i);
+
+                if (r->method == KUBE_POST && str_contains(r->body, STR("truce-inventory 1")))
+                        inventory_at = i;
+                if (r->method == KUBE_PATCH)
+                        first_patch = i;
+        }
+        assert_true(inventory_at > 0 && inventory_at < first_patch);
+        assert_true(str_contains(script_request_at(w.twin.script, inventory_at)->body, STR("/ConfigMap/shop/a")));
+        end(&w);
+}
+
+static void a_restart_writes_nothing(void **state) {
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1") "---\n" CM("b", "2"));
+        size_t before = writes(&w);
+        stop_agent(&w);
+        w.git = git_memory_new();
+        push(&w, CM("a", "1") "---\n" CM("b", "2"));
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_int_equal(app_sync_status(agent_app(w.agent, 0)), APP_SYNCED);
+        /* The twin's commit has an id of its own, so the status text changes: one PUT of the inventory, no apply. */
+        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, "*"), 2);
+        assert_true(writes(&w) - before <= 1);
+        end(&w);
+}
+
+/* Somebody changes a value: as the server would, it leaves our set. */
+static void edit(struct world *w, struct str path, const char *value) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct str keys[] = { STR("data"), STR("key") };
+        const struct value *object;
+
+        assert_int_equal(json_parse(str_from(map_find(w->twin.objects, path)), a, &object, NULL), 0);
+        twin_store(&w->twin, path, value_with_path(a, object, keys, 2, value_stringc(a, value)), a);
+}
+
+static void drift_is_healed_by_the_watch(void **state) {
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        edit(&w, STR(PATH_A), "changed by hand");
+        loop_run_for(w.loop, 1000);
+        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, "*"), 2);
+        assert_non_null(strstr(map_find(w.twin.objects, STR(PATH_A)), "\"key\":\"1\""));
+        end(&w);
+}
+
+static void a_deleted_object_is_made_again(void **state) {
+        struct world w;
+        struct script_answer answer;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        twin_delete(&w.twin, &(struct script_request){ .path = STR(PATH_A) }, &answer);
+        assert_null(map_find(w.twin.objects, STR(PATH_A)));
+        loop_run_for(w.loop, 1000);
+        assert_non_null(map_find(w.twin.objects, STR(PATH_A)));
+        end(&w);
+}
+
+static void what_leaves_git_is_pruned_with_its_uid(void **state) {
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1") "---\n" CM("b", "2"));
+        push(&w, CM("a", "1"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_null(map_find(w.twin.objects, STR(PATH_B)));
+        assert_non_null(map_find(w.twin.objects, STR(PATH_A)));
+        const struct script_request *r = script_last(w.twin.script, KUBE_DELETE, PATH_B);
+        assert_non_null(r);
+        assert_true(str_contains(r->body, STR("\"uid\":\"uid-")) && str_contains(r->body, STR("\"resourceVersion\"")));
+        assert_null(inventory_find(app_inventory(agent_app(w.agent, 0)), STR("/ConfigMap/shop/b")));
+        end(&w);
+}
+
+static void an_empty_folder_prunes_nothing_and_says_why(void **state) {
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        push(&w, "# nothing here any more\n");
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_non_null(map_find(w.twin.objects, STR(PATH_A)));
+        assert_int_equal(w.prune_err.code, ERR_DENIED);
+        assert_non_null(strstr(w.prune_err.msg, "empty"));
+        end(&w);
+}
+
+static void a_broken_commit_leaves_the_last_good_one_in_force(void **state) {
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        size_t before = writes(&w);
+        push(&w, CM("b", "2") "---\napiVersion: v1\nkind: [broken\n");
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_int_equal(w.rejected, 1);
+        assert_int_equal(writes(&w), before);
+        edit(&w, STR(PATH_A), "drift");
+        loop_run_for(w.loop, 1000);
+        assert_non_null(strstr(map_find(w.twin.objects, STR(PATH_A)), "\"key\":\"1\""));
+        end(&w);
+}
+
+static void one_object_that_fails_stops_no_other(void **state) {
+        struct script_answer invalid = {
+                .status = 422,
+                .body = STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":\"Invalid\","
+                            "\"message\":\"bad\",\"code\":422}"),
+        };
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        script_on(w.twin.script, KUBE_PATCH, PATH_B, &invalid);
+        push(&w, CM("a", "1") "---\n" CM("b", "2") "---\n" CM("c", "3"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_non_null(map_find(w.twin.objects, STR("/api/v1/namespaces/shop/configmaps/c")));
+        assert_int_equal(w.failed, 1);
+        assert_int_equal(app_sync_status(agent_app(w.agent, 0)), APP_OUT_OF_SYNC);
+        /* The user's error: nothing is tried again until Git changes. */
+        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, PATH_B), 1);
+        end(&w);
+}
+
+static void a_server_that_is_away_is_waited_for(void **state) {
+        struct script_answer away = { .error = ERR_UNREACHABLE, .times = 3 };
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        script_on(w.twin.script, KUBE_PATCH, PATH_B, &away);
+        push(&w, CM("a", "1") "---\n" CM("b", "2"));
+        loop_run_for(w.loop, 3 * A_WHILE_MS);
+        assert_non_null(map_find(w.twin.objects, STR(PATH_B)));
+        assert_int_equal(app_sync_status(agent_app(w.agent, 0)), APP_SYNCED);
+        end(&w);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_commit_reaches_the_cluster_and_then_nothing_is_asked),
+                cmocka_unit_test(the_inventory_is_there_before_the_first_write),
+                cmocka_unit_test(a_restart_writes_nothing),
+                cmocka_unit_test(drift_is_healed_by_the_watch),
+                cmocka_unit_test(a_deleted_object_is_made_again),
+                cmocka_unit_test(what_leaves_git_is_pruned_with_its_uid),
+                cmocka_unit_test(an_empty_folder_prunes_nothing_and_says_why),
+                cmocka_unit_test(a_broken_commit_leaves_the_last_good_one_in_force),
+                cmocka_unit_test(one_object_that_fails_stops_no_other),
+                cmocka_unit_test(a_server_that_is_away_is_waited_for),
+        };
+
+        return cmocka_run_group_tests_name("agent", tests, NULL, NULL);
+}
