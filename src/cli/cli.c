@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+#include "base/macro.h"
+#include "base/option.h"
+#include "base/str.h"
+
+struct verb {
+        const char *name;
+        int (*run)(int argc, char **argv);
+        const char *help;
+};
+
+static const struct verb verbs[] = {
+        { "run", cli_run, "stay: poll Git, apply, prune, heal drift" },
+        { "sync", cli_sync, "bring the cluster to what Git says, once" },
+        { "diff", cli_diff, "show what a sync would change; exit 1 when anything" },
+        { "status", cli_status, "what is in force, from the cluster's inventory" },
+        { "render", cli_render, "print the objects of a revision, as they would be applied" },
+        { "version", cli_version, "print version and libraries" },
+};
+
+static void print_usage(FILE *out) {
+        fputs("truce: a GitOps sync agent that knows who owns each field\n\nusage: truce VERB [flags]\n\n", out);
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+                fprintf(out, "  %-9s %s\n", verbs[i].name, verbs[i].help);
+        fputs("\ntruce VERB --help lists the flags of a verb. A first sync:\n"
+              "  truce sync --repo https://git.example/shop.git --path deploy --namespace shop\n",
+              out);
+}
+
+static int unknown_verb(const char *word) {
+        const char *names[ARRAY_LEN(verbs)];
+
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+                names[i] = verbs[i].name;
+        const char *nearest = option_nearest(str_from(word), names, ARRAY_LEN(names));
+        fprintf(stderr, "truce: no such verb: '%s'%s%s%s\n       truce --help lists them\n", word,
+                nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+        return CLI_ERROR;
+}
+
+int cli_main(int argc, char **argv) {
+        if (argc < 2) {
+                print_usage(stderr);
+                return CLI_ERROR;
+        }
+        if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+                print_usage(stdout);
+                return CLI_OK;
+        }
+        if (strcmp(argv[1], "--version") == 0)
+                return cli_version(0, NULL);
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+                if (strcmp(argv[1], verbs[i].name) == 0)
+                        return verbs[i].run(argc - 2, argv + 2);
+        }
+        return unknown_verb(argv[1]);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/oneshot.h"
+
+static bool app_is_done(const struct oneshot *o, const struct app *app) {
+        return !o->wait || app_sync_status(app) == APP_SYNCED;
+}
+
+static void check_end(struct oneshot *o) {
+        size_t done = o->rejected;
+
+        for (size_t i = 0; i < agent_app_count(o->agent); i++) {
+                const struct app *app = agent_app(o->agent, i);
+
+                done += app_desired(app) && app_is_settled(app) && app_is_done(o, app);
+        }
+        if (done >= agent_app_count(o->agent))
+                loop_stop(o->session.loop);
+}
+
+static void on_outcome(void *ctx, struct app *app, const struct outcome *outcome) {
+        struct oneshot *o = ctx;
+
+        o->hooks.outcome(o->ctx, app, outcome);
+}
+
+static void on_waiting(void *ctx, struct app *app, const char *what) {
+        struct oneshot *o = ctx;
+
+        o->hooks.waiting(o->ctx, app, what);
+}
+
+static void on_revision(void *ctx, struct app *app, const struct agent_revision *r, const struct desired_set *set,
+                        const struct err *rejected) {
+        struct oneshot *o = ctx;
+
+        o->hooks.revision(o->ctx, app, r, set, rejected);
+        if (rejected) {
+                o->rejected++;
+                check_end(o);
+        }
+}
+
+static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
+        struct oneshot *o = ctx;
+
+        o->hooks.settled(o->ctx, app, prune_err);
+        if (!o->wait)
+                check_end(o);
+}
+
+static void on_observed(void *ctx, struct app *app, const struct agent_timeline *timeline) {
+        struct oneshot *o = ctx;
+
+        o->hooks.observed(o->ctx, app, timeline);
+        if (o->wait)
+                check_end(o);
+}
+
+/* What a daemon would wait out is the end of a one-shot command, save for single kinds: their objects fail by name. */
+static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
+        struct oneshot *o = ctx;
+        bool whole = app || strcmp(what, "discovery") == 0 || strcmp(what, "inventory") == 0;
+
+        if (!whole)
+                return;
+        o->err = *err;
+        if (app)
+                err_wrap(&o->err, o->err.code, "%.*s", STR_FMT(app_config(app)->repo_url));
+        loop_stop(o->session.loop);
+}
+
+static void on_timeout(void *ctx) {
+        struct oneshot *o = ctx;
+
+        o->timed_out = true;
+        loop_stop(o->session.loop);
+}
+
+int oneshot_open(struct oneshot *o, struct err *err) {
+        static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble };
+        struct agent_options options = { .read_only = o->mode == DECIDE_DIFF, .poll_once = true };
+        int r = session_connect(&o->session, err);
+
+        if (r == 0)
+                r = agent_new(o->session.loop, o->session.transport, o->session.config, &options, &hooks, o, &o->agent, err);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < agent_app_count(o->agent); i++)
+                app_set_mode(agent_app(o->agent, i), o->mode);
+        o->timer = loop_timer_new(o->session.loop, on_timeout, o);
+        if (o->timeout_ms)
+                loop_timer_start(o->timer, o->timeout_ms);
+        return 0;
+}
+
+void oneshot_run(struct oneshot *o) {
+        agent_start(o->agent);
+        loop_run(o->session.loop);
+}
+
+void oneshot_close(struct oneshot *o) {
+        loop_timer_free(o->timer);
+        agent_free(o->agent);
+        session_close(&o->session);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `sync` and `diff` share: an agent that looks at Git once and ends when every application is settled (and, with
+ * `wait`, observed), or when something makes that impossible.
+ */
+#ifndef TRUCE_CLI_ONESHOT_H
+#define TRUCE_CLI_ONESHOT_H
+
+#include "cli/session.h"
+
+struct oneshot {
+        struct session session;
+        struct agent *agent;
+        struct agent_hooks hooks;    /* the verb's; `trouble` is not used */
+        void *ctx;
+        enum decide_mode mode;
+        bool wait;                   /* until everything is applied and seen back */
+        int64_t timeout_ms;          /* 0: none */
+        struct loop_timer *timer;
+        size_t rejected;
+        bool timed_out;
+        struct err err;              /* why it could not be done; code 0 otherwise */
+};
+
+/* Connects and starts; on success call loop via oneshot_run(). */
+int oneshot_open(struct oneshot *o, struct err *err);
+/* Runs until the end; o->err, o->timed_out and o->rejected say how it ended. */
+void oneshot_run(struct oneshot *o);
+void oneshot_close(struct oneshot *o);
+
+#endif

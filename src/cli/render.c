@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `truce render`: the objects of a revision as Git says them after cleaning, without a cluster: default namespaces and
+ * marks, which need the cluster's word on scopes, are not in it. Secrets' values are shown as "(hidden)".
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "base/yaml.h"
+#include "cli/cli.h"
+#include "cli/session.h"
+#include "git/remote.h"
+
+#define OUTPUT_MAX_BYTES (256 * 1024 * 1024)
+
+struct render_flags {
+        int output;
+};
+
+static const char *const outputs[] = { "yaml", "json", NULL };
+static const struct option_def render_options[] = {
+        { .name = "output", .letter = 'o', .type = OPTION_CHOICE, .at = offsetof(struct render_flags, output),
+          .choices = outputs, .help = "how to print the objects" },
+};
+
+static struct git_deadline deadline_in(int64_t ms) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_BOOTTIME, &t);
+        return (struct git_deadline){ (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + ms, NULL };
+}
+
+static const struct value *hide_data(const struct value *secret, struct arena *a) {
+        const struct value *data = value_getc(secret, "data");
+        struct value_map_builder hidden = { 0 };
+
+        if (!value_is(data, VALUE_MAP))
+                return secret;
+        for (size_t i = 0; i < data->map.count; i++)
+                value_map_add(&hidden, data->map.members[i].key, value_stringc(a, "(hidden)"), 0);
+        return value_with(a, secret, STR("data"), value_map_end(&hidden, a, 0));
+}
+
+static void print_object(const struct manifest_object *o, int output) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(buf_done) struct buf out = buf_make(OUTPUT_MAX_BYTES);
+        const struct value *value = o->secret ? hide_data(o->value, a) : o->value;
+
+        if (output == 1) {
+                value_print(value, &out);
+                printf("%s\n", out.p);
+        } else {
+                yaml_print(value, &out);
+                printf("---\n# %.*s:%u\n%s", STR_FMT(o->file), o->line, out.p);
+        }
+}
+
+static void print_problems(const struct manifest_problem *problems, size_t count, const char *word) {
+        for (size_t i = 0; i < count; i++) {
+                _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
+
+                manifest_problem_print(&problems[i], &line);
+                fprintf(stderr, "truce: %s%s\n", word, line.p);
+        }
+}
+
+static int open_source(const struct config *c, const struct config_app *app, struct git_source **ret, struct err *err) {
+        struct git_remote_options o = { .url = app->repo_url, .store_dir = c->agent.data_dir, .allow_file = true };
+
+        if (app->repository)
+                o.credentials = (struct git_credentials){ .username = app->repository->username,
+                                                          .password = app->repository->password };
+        return git_remote_open(&o, ret, err);
+}
+
+static int render(const struct config *c, const struct config_app *app, int output, size_t *ret_errors, struct err *err) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(manifest_set_freep) struct manifest_set *set = NULL;
+        struct git_deadline d = deadline_in(c->agent.git_timeout_ms);
+        struct manifest_source spec = {
+                .path = app->path, .recurse = app->recurse, .include = app->include, .exclude = app->exclude,
+                .any_extension = app->any_extension, .default_namespace = app->destination_namespace,
+                .strict_yaml = c->agent.strict_yaml,
+        };
+        struct git_source *source = NULL;
+        struct git_revision rev;
+        int r = open_source(c, app, &source, err);
+
+        if (r == 0)
+                r = git_source_resolve(source, app->revision, d, a, &rev, err);
+        if (r == 0)
+                r = git_source_fetch(source, &rev, d, err);
+        if (r == 0)
+                r = manifest_render(source, &rev.commit, &spec, NULL, d, &set, err);
+        git_source_free(source);
+        if (r < 0)
+                return err_wrap(err, r, "%.*s", STR_FMT(app->name));
+
+        for (size_t i = 0; i < set->object_count; i++)
+                print_object(&set->objects[i], output);
+        print_problems(set->warnings, set->warning_count, "warning: ");
+        print_problems(set->errors, set->error_count, "");
+        *ret_errors += set->error_count;
+        return 0;
+}
+
+int cli_render(int argc, char **argv) {
+        struct session s = { 0 };
+        struct render_flags flags = { 0 };
+        struct option_group own = { "Render", render_options, ARRAY_LEN(render_options), &flags };
+        struct err err;
+        size_t errors = 0;
+        int r = session_configure(&s, "render", argc, argv, &own, &err);
+
+        if (r == 0 && !s.help)
+                r = git_init_library(&err);
+        for (size_t i = 0; r == 0 && !s.help && i < s.config->app_count; i++)
+                r = render(s.config, &s.config->apps[i], flags.output, &errors, &err);
+        int result = r < 0 ? session_fail(&err) : errors ? CLI_DIFFERENT : CLI_OK;
+        session_close(&s);
+        return result;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `truce run`: the daemon. Everything that happens is a log line; what can be scraped is in http/.
+ */
+#include <malloc.h>
+#include <signal.h>
+
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/session.h"
+#include "cli/words.h"
+#include "http/server.h"
+
+struct daemon {
+        struct session session;
+        struct agent *agent;
+        struct http_server *http;
+        struct map *told;        /* application → counts of its last "synced" line */
+        struct loop_signal *term, *interrupt, *hangup;
+};
+
+static const char *text(struct arena *a, struct str s) {
+        return arena_str(a, s).p;
+}
+
+static const char *app_name(const struct app *app, struct arena *a) {
+        return app ? text(a, app_config(app)->name) : "";
+}
+
+static void log_failure(const struct outcome *o, const char *app, const char *place, struct arena *a) {
+        const char *retry = o->retry_in_ms < 0 ? "when Git or the schema changes"
+                                               : arena_strf(a, "%lld ms", (long long)o->retry_in_ms).p;
+
+        log_event_limited(LOG_ERROR, "sync", words_outcome(o->kind), "obj", o->id, "app", app, "at", place, "err",
+                          o->err->msg, "retry", retry, NULL);
+}
+
+static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
+        struct daemon *d = ctx;
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const char *name = app_name(app, a), *word = words_outcome(o->kind);
+        const char *place = o->file.n ? arena_strf(a, "%.*s:%u", STR_FMT(o->file), o->line).p : "";
+
+        for (size_t i = 0; i < o->note_count; i++) {
+                if (o->notes[i].kind == DECIDE_REPORTED)
+                        log_event_limited(LOG_WARN, "own", "another owner's field differs from Git", "obj", o->id, "path",
+                                          text(a, field_path_text(a, o->notes[i].path)), "owner",
+                                          text(a, o->notes[i].owner), "rule", o->notes[i].rule, NULL);
+        }
+        if (!word)
+                return;
+        if (o->err)
+                log_failure(o, name, place, a);
+        else if (o->noticed_ms && (o->kind == OUTCOME_CONFIGURED || o->kind == OUTCOME_CREATED))
+                log_event(LOG_INFO, "sync", "healed", "obj", o->id, "app", name, "after_ms",
+                          arena_strf(a, "%lld", (long long)(loop_now_ms(d->session.loop) - o->noticed_ms)).p, NULL);
+        else if (o->reason[0])
+                log_event(LOG_INFO, "sync", word, "obj", o->id, "app", name, "reason", o->reason, NULL);
+        else
+                log_event(LOG_INFO, "sync", word, "obj", o->id, "app", name, NULL);
+}
+
+static void on_waiting(void *ctx, struct app *app, const char *what) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+
+        (void)ctx;
+        log_event_limited(LOG_INFO, "sync", "waiting", "for", what, "app", app_name(app, a), NULL);
+}
+
+static void log_problems(const struct desired_set *set, const char *app) {
+        for (size_t i = 0; set && i < set->error_count; i++) {
+                _cleanup_(buf_done) struct buf line = buf_make(16 * 1024);
+
+                manifest_problem_print(&set->errors[i], &line);
+                log_event(LOG_ERROR, "render", line.p, "app", app, NULL);
+        }
+        for (size_t i = 0; set && i < set->warning_count; i++) {
+                _cleanup_(buf_done) struct buf line = buf_make(16 * 1024);
+
+                manifest_problem_print(&set->warnings[i], &line);
+                log_event(LOG_WARN, "render", line.p, "app", app, NULL);
+        }
+}
+
+static void on_revision(void *ctx, struct app *app, const struct agent_revision *r, const struct desired_set *set,
+                        const struct err *rejected) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const char *name = app_name(app, a);
+
+        (void)ctx;
+        log_problems(set, name);
+        if (rejected)
+                log_event(LOG_ERROR, "render", "commit not applied", "app", name, "err", rejected->msg, "in_force",
+                          r->commit[0] ? r->commit : "nothing", NULL);
+        else
+                log_event(LOG_INFO, "render", "commit in force", "app", name, "commit", r->commit, "ref", text(a, r->ref),
+                          "subject", text(a, r->subject), "objects", arena_strf(a, "%zu", set->count).p, NULL);
+}
+
+/* Events that change nothing settle an application again and again: only what differs from the last line is told. */
+static bool is_told(struct daemon *d, const struct app *app, const struct app_counts *c) {
+        char key[32];
+        struct app_counts *last;
+
+        snprintf(key, sizeof key, "%p", (const void *)app);
+        last = map_find(d->told, str_from(key));
+        if (last && last->writes == c->writes && last->synced == c->synced && last->failed == c->failed &&
+            last->refused == c->refused && last->parked == c->parked && last->objects == c->objects &&
+            last->pruned == c->pruned)
+                return true;
+        last = mem_alloc(sizeof *last);
+        *last = *c;
+        map_set(d->told, str_from(key), last);
+        return false;
+}
+
+static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct daemon *d = ctx;
+        struct app_counts c;
+
+        app_counts(app, &c);
+        if (is_told(d, app, &c))
+                return;
+        if (prune_err)
+                log_event_limited(LOG_WARN, "sync", prune_err->msg, "app", app_name(app, a), NULL);
+        log_event(app_sync_status(app) == APP_SYNCED ? LOG_INFO : LOG_WARN, "sync",
+                  app_sync_status(app) == APP_SYNCED ? "synced" : "out of sync", "app", app_name(app, a), "objects",
+                  arena_strf(a, "%zu", c.objects).p, "synced", arena_strf(a, "%zu", c.synced).p, "failed",
+                  arena_strf(a, "%zu", c.failed + c.refused).p, "parked", arena_strf(a, "%zu", c.parked).p, "requests",
+                  arena_strf(a, "%zu", c.requests).p, "writes", arena_strf(a, "%zu", c.writes).p, "dry_runs",
+                  arena_strf(a, "%zu", c.dry_runs).p, "by_fingerprint", arena_strf(a, "%zu", c.by_fingerprint).p, "by_proof",
+                  arena_strf(a, "%zu", c.by_proof).p, NULL);
+        malloc_trim(0); /* what rendering and deciding took goes back to the system */
+}
+
+static void on_observed(void *ctx, struct app *app, const struct agent_timeline *t) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+
+        (void)ctx;
+        log_event(LOG_INFO, "sync", "latency", "app", app_name(app, a), "fetched_ms",
+                  arena_strf(a, "%lld", (long long)(t->fetched_ms - t->noticed_ms)).p, "rendered_ms",
+                  arena_strf(a, "%lld", (long long)(t->rendered_ms - t->noticed_ms)).p, "applied_ms",
+                  arena_strf(a, "%lld", (long long)(t->applied_ms - t->noticed_ms)).p, "observed_ms",
+                  arena_strf(a, "%lld", (long long)(t->observed_ms - t->noticed_ms)).p, NULL);
+}
+
+static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+
+        (void)ctx;
+        log_event_limited(LOG_WARN, "agent", "does not work now, tried again", "what", what, "app", app_name(app, a), "err",
+                          err->msg, NULL);
+}
+
+static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble };
+
+static void on_stop(void *ctx, int signum) {
+        struct daemon *d = ctx;
+
+        log_event(LOG_INFO, "agent", "stopping", "signal", signum == SIGTERM ? "SIGTERM" : "SIGINT", NULL);
+        loop_stop(d->session.loop);
+}
+
+static void on_hangup(void *ctx, int signum) {
+        struct daemon *d = ctx;
+
+        (void)signum;
+        agent_poll_now(d->agent);
+}
+
+static int start(struct daemon *d, struct err *err) {
+        struct session *s = &d->session;
+        struct agent_options options = { 0 };
+        int r = session_connect(s, err);
+
+        if (r == 0)
+                r = agent_new(s->loop, s->transport, s->config, &options, &hooks, d, &d->agent, err);
+        if (r == 0 && s->config->agent.listen.n)
+                r = http_server_new(s->loop, s->config->agent.listen, d->agent, s->transport, &d->http, err);
+        if (r < 0)
+                return r;
+        d->term = loop_signal_new(s->loop, SIGTERM, on_stop, d);
+        d->interrupt = loop_signal_new(s->loop, SIGINT, on_stop, d);
+        d->hangup = loop_signal_new(s->loop, SIGHUP, on_hangup, d);
+        agent_start(d->agent);
+        return 0;
+}
+
+static void stop(struct daemon *d) {
+        loop_signal_free(d->term);
+        loop_signal_free(d->interrupt);
+        loop_signal_free(d->hangup);
+        http_server_free(d->http);
+        agent_free(d->agent);
+        map_free(d->told);
+        session_close(&d->session);
+}
+
+int cli_run(int argc, char **argv) {
+        struct daemon d = { .told = map_new(free) };
+        struct option_group none = { "Run", NULL, 0, NULL };
+        struct err err;
+        int r = session_configure(&d.session, "run", argc, argv, &none, &err);
+
+        if (r == 0 && !d.session.help) {
+                log_init((enum log_level)d.session.config->agent.log_level,
+                         (enum log_format)d.session.config->agent.log_format, STDERR_FILENO);
+                r = start(&d, &err);
+                if (r == 0)
+                        loop_run(d.session.loop);
+        }
+        stop(&d);
+        return r < 0 ? session_fail(&err) : CLI_OK;
+}

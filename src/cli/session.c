@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/session.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "cli/cli.h"
+#include "git/remote.h"
+#include "kube/curl_transport.h"
+
+struct shared_flags {
+        struct option_list config;
+};
+
+static const struct option_def shared_options[] = {
+        { .name = "config", .type = OPTION_LIST, .at = offsetof(struct shared_flags, config), .word = "PATH",
+          .help = "a file or folder of Application, Agent, AppProject and repository Secret documents" },
+};
+
+static void print_help(const char *verb, const struct option_group *groups, size_t count) {
+        _cleanup_(buf_done) struct buf out = buf_make(256 * 1024);
+
+        options_help(groups, count, &out);
+        printf("usage: truce %s [flags]\n\n%s", verb, out.p);
+}
+
+static size_t print_problems(const struct config *c) {
+        size_t errors = 0;
+
+        for (size_t i = 0; i < c->problem_count; i++) {
+                _cleanup_(buf_done) struct buf line = buf_make(16 * 1024);
+
+                config_problem_print(&c->problems[i], &line);
+                fprintf(stderr, "truce: %s\n", line.p);
+                errors += c->problems[i].severity == CONFIG_ERROR;
+        }
+        return errors;
+}
+
+/* Documents first, then the flags over them: the same arguments are parsed twice. */
+static int parse_twice(struct session *s, int argc, char **argv, const struct option_group *own, struct err *err) {
+        struct shared_flags shared = { { 0 } };
+        struct config_agent first;
+        struct option_group groups[] = {
+                *own,
+                { "Application", config_app_options, config_app_option_count, &s->app_flags },
+                { "Configuration", shared_options, ARRAY_LEN(shared_options), &shared },
+                { "Agent", config_agent_options, config_agent_option_count, &first },
+        };
+        const struct str *operands;
+        size_t operand_count;
+
+        if (options_want_help(argc, argv)) {
+                print_help(s->verb, groups, ARRAY_LEN(groups));
+                s->help = true;
+                return 0;
+        }
+        options_default(groups, ARRAY_LEN(groups), s->arena);
+        int r = options_parse(groups, ARRAY_LEN(groups), argc, argv, s->arena, &operands, &operand_count, err);
+        if (r < 0)
+                return r;
+        if (operand_count)
+                return err_set(err, ERR_INVAL, "%.*s: 'truce %s' takes flags only", STR_FMT(operands[0]), s->verb);
+
+        if (shared.config.count) {
+                r = config_load(shared.config.items, shared.config.count, &s->config, err);
+                if (r < 0 && !s->config)
+                        return r;
+                if (r < 0) {
+                        print_problems(s->config);
+                        return r;
+                }
+        } else {
+                s->config = config_new();
+        }
+        groups[3].target = &s->config->agent;
+        return options_parse(groups, ARRAY_LEN(groups), argc, argv, s->arena, &operands, &operand_count, err);
+}
+
+/* Two installations never share a namespace, so its name tells them apart when nothing else was said. */
+static void default_installation(struct session *s) {
+        struct config_agent *agent = &s->config->agent;
+
+        if (agent->installation_id.n == 0)
+                agent->installation_id = agent->ns;
+}
+
+static int check_apps(const struct session *s, struct err *err) {
+        if (s->config->app_count || s->apps_optional)
+                return 0;
+        if (s->config->refused_count)
+                return err_set(err, ERR_INVAL, "every Application was refused; see above");
+        return err_set(err, ERR_INVAL, "nothing to do: give --repo URL, or --config with an Application in it");
+}
+
+int session_configure(struct session *s, const char *verb, int argc, char **argv, const struct option_group *own,
+                      struct err *err) {
+        s->verb = verb;
+        s->arena = arena_new(0);
+        int r = parse_twice(s, argc, argv, own, err);
+        if (r < 0 || s->help)
+                return r;
+
+        if (s->app_flags.repo.n) {
+                r = config_add_flags(s->config, &s->app_flags, err);
+                if (r < 0)
+                        return r;
+        }
+        default_installation(s);
+        config_settle(s->config);
+        if (print_problems(s->config))
+                return err_set(err, ERR_INVAL, "the configuration has errors; nothing was done");
+        return check_apps(s, err);
+}
+
+int session_connect(struct session *s, struct err *err) {
+        const struct config_agent *agent = &s->config->agent;
+        int r = git_init_library(err);
+
+        if (r == 0)
+                r = kube_config_load(agent->kubeconfig.p, agent->context.p, NULL, &s->kube, err);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < s->kube->warning_count; i++)
+                fprintf(stderr, "truce: warning: %s\n", s->kube->warnings[i]);
+
+        s->loop = loop_new((unsigned)agent->workers, (unsigned)agent->git_workers, err);
+        if (!s->loop)
+                return ERR_INTERNAL;
+        s->transport = kube_curl_transport_new(s->loop, s->kube, "truce/" TRUCE_VERSION, err);
+        return s->transport ? 0 : ERR_INVAL;
+}
+
+void session_close(struct session *s) {
+        kube_transport_free(s->transport);
+        loop_free(s->loop);
+        kube_config_free(s->kube);
+        config_free(s->config);
+        arena_free(s->arena);
+        *s = (struct session){ 0 };
+}
+
+int session_fail(const struct err *err) {
+        fprintf(stderr, "truce: %s\n", err->msg);
+        return CLI_ERROR;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the verbs that talk to a cluster share: flags and documents → configuration, a loop, a connection, an agent.
+ *
+ *   struct session s = { 0 };
+ *   r = session_open(&s, "sync", argc, argv, &own_flags, &err);
+ *   …
+ *   session_close(&s);
+ */
+#ifndef TRUCE_CLI_SESSION_H
+#define TRUCE_CLI_SESSION_H
+
+#include "agent/agent.h"
+#include "kube/kubeconfig.h"
+
+struct session {
+        const char *verb;
+        struct arena *arena;
+        struct option_list config_paths;
+        struct config_app_flags app_flags;
+        struct config *config;
+        struct kube_config *kube;
+        struct loop *loop;
+        struct kube_transport *transport;
+        bool apps_optional;     /* set before: no application need be configured */
+        bool help;              /* --help was asked for and printed: end with CLI_OK */
+};
+
+/*
+ * Reads flags and documents. `own` are the verb's flags (count 0: none). Problems of the documents are printed to stderr.
+ * INVAL for usage and documents. With s->help set, nothing else is.
+ */
+int session_configure(struct session *s, const char *verb, int argc, char **argv, const struct option_group *own,
+                      struct err *err);
+
+/* Then the connection: kubeconfig, loop, transport. `agent_name` goes into the User-Agent. */
+int session_connect(struct session *s, struct err *err);
+
+/* Agent and what it made must have been freed. */
+void session_close(struct session *s);
+
+/* "truce: MESSAGE" on stderr; returns CLI_ERROR. */
+int session_fail(const struct err *err);
+
+#endif

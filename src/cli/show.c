@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/show.h"
+
+#include <stdio.h>
+
+#include "cli/words.h"
+#include "diff/mask.h"
+#include "diff/print.h"
+#include "diff/text.h"
+#include "diff/title.h"
+#include "kube/gvk.h"
+
+#define BLOCK_MAX_BYTES (8 * 1024 * 1024)
+#define TITLE_COLUMNS 34
+#define WORD_COLUMNS 12
+#define SHORT_OID 7
+
+struct failure {
+        char *text;
+        bool permanent; /* nothing helps but a new commit: worst first */
+};
+
+struct show {
+        enum show_format format;
+        enum show_verb verb;
+        struct loop *loop;
+        bool color, progress, progress_shown;
+        struct diff_printer printer;
+        struct diff_totals totals;
+        struct buf out;
+        struct failure *failures;
+        size_t failure_count, failure_cap;
+        size_t changed;
+};
+
+/* --- life ------------------------------------------------------------------------------------------------------- */
+
+struct show *show_new(enum show_format format, enum show_verb verb, struct loop *l) {
+        struct show *s = mem_zalloc(sizeof *s);
+        bool terminal = isatty(STDOUT_FILENO);
+
+        s->format = format;
+        s->verb = verb;
+        s->loop = l;
+        s->color = terminal && !getenv("NO_COLOR") && format == SHOW_TEXT;
+        s->progress = isatty(STDERR_FILENO) && format == SHOW_TEXT;
+        s->out = buf_make(BLOCK_MAX_BYTES);
+        s->totals.exit_code = -1;
+        s->printer = (struct diff_printer){
+                .format = format == SHOW_JSON ? DIFF_JSON : format == SHOW_MARKDOWN ? DIFF_MARKDOWN : DIFF_TEXT,
+                .style = { .color = s->color, .done = verb == SHOW_SYNC, .now_ms = loop_wall_ms(l) },
+        };
+        if (verb == SHOW_DIFF || format == SHOW_JSON)
+                diff_print_begin(&s->printer, &s->out);
+        return s;
+}
+
+void show_free(struct show *s) {
+        if (!s)
+                return;
+        for (size_t i = 0; i < s->failure_count; i++)
+                free(s->failures[i].text);
+        free(s->failures);
+        buf_done(&s->out);
+        free(s);
+}
+
+size_t show_failures(const struct show *s) {
+        return s->failure_count;
+}
+
+size_t show_differences(const struct show *s) {
+        return s->totals.differ + s->totals.created + s->totals.pruned;
+}
+
+static void clear_progress(struct show *s) {
+        if (!s->progress_shown)
+                return;
+        fputs("\r\033[K", stderr);
+        s->progress_shown = false;
+}
+
+static void flush(struct show *s) {
+        if (s->format == SHOW_JSON || !s->out.n)
+                return;
+        clear_progress(s);
+        fwrite(s->out.p, 1, s->out.n, stdout);
+        fflush(stdout);
+        buf_clear(&s->out);
+}
+
+/* --- one object ------------------------------------------------------------------------------------------------- */
+
+static void add_title(struct buf *out, const char *id) {
+        struct object_key key;
+
+        if (object_key_from_id(str_from(id), &key))
+                diff_title(key.group, key.kind, key.name, false, out);
+        else
+                text_add(out, str_from(id));
+}
+
+static void add_line(struct show *s, const char *word, const char *id, struct str rest) {
+        size_t from;
+
+        buf_addf(&s->out, "  %-*s", WORD_COLUMNS, word);
+        from = s->out.n;
+        add_title(&s->out, id);
+        if (rest.n) {
+                text_pad(&s->out, from, TITLE_COLUMNS);
+                buf_addch(&s->out, ' ');
+                buf_add(&s->out, rest);
+        }
+        buf_addch(&s->out, '\n');
+}
+
+static uint32_t line_of(void *ctx, struct field_path path) {
+        const struct outcome *o = ctx;
+
+        return o->source ? diff_line_in(o->source, path, o->type) : o->line;
+}
+
+static int compare(const struct outcome *o, struct arena *a, struct diff *ret) {
+        const struct value *some = o->desired;
+        struct diff_input in = {
+                .before = o->before ? o->before : o->after ? NULL : some,
+                .after = o->after ? o->after : some,
+                .desired = o->desired,
+                .before_owners = o->before_owners,
+                .after_owners = o->after_owners,
+                .type = o->type,
+                .secret = o->secret,
+                .file = o->file,
+                .notes = o->notes,
+                .note_count = o->note_count,
+                .line_of = line_of,
+                .line_ctx = (void *)o,
+        };
+
+        return diff_compare(&in, a, ret, NULL);
+}
+
+static void count(struct show *s, const struct outcome *o) {
+        s->changed += o->kind == OUTCOME_CREATED || o->kind == OUTCOME_CONFIGURED || o->kind == OUTCOME_PRUNED;
+        s->totals.same += o->kind == OUTCOME_UNCHANGED || o->kind == OUTCOME_SKIPPED;
+        s->totals.differ += o->kind == OUTCOME_DIFFERS;
+        s->totals.created += o->kind == OUTCOME_MISSING || o->kind == OUTCOME_PARKED;
+        s->totals.pruned += o->kind == OUTCOME_EXTRA;
+}
+
+/* The server's own words may echo values of a Secret: what stands in the object is masked in them. */
+static void note_failure(struct show *s, const struct outcome *o) {
+        _cleanup_(buf_done) struct buf out = buf_make(64 * 1024), safe = buf_make(64 * 1024);
+        const struct value *objects[] = { o->desired, o->before };
+
+        if (o->secret)
+                mask_scrub(objects, ARRAY_LEN(objects), true, str_from(o->err->msg), &safe);
+        buf_addf(&out, "%s: ", o->kind == OUTCOME_REFUSED ? "refused" : "not applied");
+        add_title(&out, o->id);
+        buf_addc(&out, ": ");
+        text_add(&out, o->secret ? buf_str(&safe) : str_from(o->err->msg));
+        if (o->file.n) {
+                buf_addc(&out, "\n       ");
+                text_add(&out, o->file);
+                if (o->line)
+                        buf_addf(&out, ":%u", o->line);
+                if (o->retry_in_ms >= 0)
+                        buf_addf(&out, " · tried again in %lld s", (long long)(o->retry_in_ms + 999) / 1000);
+                else
+                        buf_addc(&out, " · not tried again until Git changes");
+        }
+        s->failures = mem_grow(s->failures, &s->failure_cap, s->failure_count + 1, sizeof *s->failures);
+        s->failures[s->failure_count++] = (struct failure){ buf_take(&out), o->retry_in_ms < 0 };
+}
+
+static void show_sync_outcome(struct show *s, const struct outcome *o) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(buf_done) struct buf rest = buf_make(16 * 1024);
+        struct diff d;
+
+        if (o->kind == OUTCOME_CONFIGURED && compare(o, a, &d) == 0)
+                diff_summary(&d, &rest);
+        else if (o->reason[0])
+                text_add(&rest, str_from(o->reason));
+        else if (o->kind == OUTCOME_PRUNED && o->file.n)
+                buf_addf(&rest, "(left Git; was in %.*s)", STR_FMT(o->file));
+        if (words_outcome(o->kind))
+                add_line(s, words_outcome(o->kind), o->id, buf_str(&rest));
+
+        for (size_t i = 0; i < o->note_count; i++) {
+                const struct decide_note *n = &o->notes[i];
+
+                if (n->kind != DECIDE_YIELDED && n->kind != DECIDE_REPORTED && n->kind != DECIDE_HELD)
+                        continue;
+                if (!words_outcome(o->kind) && n->kind == DECIDE_YIELDED)
+                        continue;
+                buf_clear(&rest);
+                diff_path_print(n->path, &rest);
+                buf_addc(&rest, ", owned by ");
+                text_add(&rest, n->owner);
+                add_line(s, n->kind == DECIDE_REPORTED ? "reported" : n->kind == DECIDE_HELD ? "held" : "yielded", o->id,
+                         buf_str(&rest));
+        }
+}
+
+static void show_diff_outcome(struct show *s, const struct outcome *o) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct diff d;
+
+        if (o->kind == OUTCOME_EXTRA || o->kind == OUTCOME_KEPT || o->kind == OUTCOME_PARKED) {
+                if (s->format == SHOW_TEXT)
+                        add_line(s, words_outcome(o->kind), o->id, str_from(o->reason));
+                return;
+        }
+        if ((o->kind == OUTCOME_DIFFERS || o->kind == OUTCOME_MISSING || o->note_count) && compare(o, a, &d) == 0)
+                diff_print_object(&s->printer, &d, &s->out);
+}
+
+void show_outcome(struct show *s, struct app *app, const struct outcome *o) {
+        (void)app;
+        count(s, o);
+        if (o->err) {
+                note_failure(s, o);
+                return;
+        }
+        if (s->verb == SHOW_SYNC && s->format == SHOW_TEXT)
+                show_sync_outcome(s, o);
+        else
+                show_diff_outcome(s, o);
+        flush(s);
+}
+
+/* --- the application -------------------------------------------------------------------------------------------- */
+
+static void print_problems(const struct manifest_problem *problems, size_t count, const char *word) {
+        for (size_t i = 0; i < count; i++) {
+                _cleanup_(buf_done) struct buf line = buf_make(64 * 1024), safe = buf_make(64 * 1024);
+
+                manifest_problem_print(&problems[i], &line);
+                text_add(&safe, buf_str(&line));
+                fprintf(stderr, "truce: %s%s\n", word, safe.p);
+        }
+}
+
+void show_revision(struct show *s, struct app *app, const struct agent_revision *r, const struct desired_set *set,
+                   const struct err *rejected) {
+        flush(s);
+        clear_progress(s);
+        if (set) {
+                print_problems(set->warnings, set->warning_count, "warning: ");
+                print_problems(set->errors, set->error_count, "");
+        }
+        if (rejected) {
+                fprintf(stderr, "truce: %.*s: %s%s\n", STR_FMT(app_config(app)->name), rejected->msg,
+                        s->verb == SHOW_SYNC ? "  ·  nothing applied" : "");
+                return;
+        }
+        if (s->format != SHOW_TEXT)
+                return;
+        text_add(&s->out, app_config(app)->name);
+        buf_addf(&s->out, "  ");
+        text_add(&s->out, words_ref(r->ref));
+        buf_addf(&s->out, " @ %.*s  \"", SHORT_OID, r->commit);
+        text_add_cut(&s->out, r->subject, 50);
+        buf_addf(&s->out, "\"   %zu objects\n", set->count);
+        flush(s);
+        s->totals.failed += set->error_count;
+}
+
+void show_waiting(struct show *s, struct app *app, const char *what) {
+        (void)app;
+        if (!s->progress)
+                return;
+        clear_progress(s);
+        fprintf(stderr, "waiting for %.100s", what);
+        fflush(stderr);
+        s->progress_shown = true;
+}
+
+void show_settled(struct show *s, struct app *app, const struct err *prune_err) {
+        flush(s);
+        clear_progress(s);
+        if (prune_err)
+                fprintf(stderr, "truce: %.*s: %s\n", STR_FMT(app_config(app)->name), prune_err->msg);
+}
+
+/* Refusals that no retry mends come first. */
+static void print_failures(struct show *s) {
+        for (int permanent = 1; permanent >= 0; permanent--) {
+                for (size_t i = 0; i < s->failure_count; i++) {
+                        if (s->failures[i].permanent == permanent)
+                                fprintf(stderr, "truce: %s\n", s->failures[i].text);
+                }
+        }
+}
+
+static void print_sync_end(struct show *s, struct agent *agent, int64_t took_ms, bool all_is_well) {
+        size_t writes = 0, requests = 0;
+
+        for (size_t i = 0; i < agent_app_count(agent); i++) {
+                struct app_counts c;
+
+                app_counts(agent_app(agent, i), &c);
+                writes += c.writes;
+                requests += c.requests;
+        }
+        printf("%s   %zu changed, %zu writes, %zu requests   %lld.%02lld s\n", all_is_well ? "synced" : "not synced",
+               s->changed, writes, requests, (long long)(took_ms / 1000), (long long)(took_ms % 1000 / 10));
+}
+
+void show_end(struct show *s, struct agent *agent, int64_t took_ms, bool all_is_well) {
+        if (s->verb == SHOW_DIFF || s->format == SHOW_JSON) {
+                s->totals.failed += s->failure_count;
+                s->totals.exit_code = s->totals.failed ? 2 : show_differences(s) ? 1 : 0;
+                diff_print_end(&s->printer, &s->totals, &s->out);
+        }
+        clear_progress(s);
+        fwrite(s->out.p, 1, s->out.n, stdout);
+        buf_clear(&s->out);
+        print_failures(s);
+        if (s->verb == SHOW_SYNC && s->format == SHOW_TEXT)
+                print_sync_end(s, agent, took_ms, all_is_well);
+        fflush(stdout);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How `sync` and `diff` tell a person, or a machine, what happened: one line (sync) or one block (diff) an object as it
+ * comes, a progress line while stderr is a terminal, failures together at the end, worst first, and a last line.
+ *
+ * Text goes to stdout in one write a block; progress and failures go to stderr. Colour only on a terminal and without
+ * NO_COLOR. JSON is one document at the end.
+ */
+#ifndef TRUCE_CLI_SHOW_H
+#define TRUCE_CLI_SHOW_H
+
+#include "agent/agent.h"
+
+enum show_format { SHOW_TEXT, SHOW_JSON, SHOW_MARKDOWN };
+enum show_verb { SHOW_SYNC, SHOW_DIFF };
+
+struct show;
+
+struct show *show_new(enum show_format format, enum show_verb verb, struct loop *l);
+void show_free(struct show *s);
+
+void show_revision(struct show *s, struct app *app, const struct agent_revision *r, const struct desired_set *set,
+                   const struct err *rejected);
+void show_outcome(struct show *s, struct app *app, const struct outcome *o);
+void show_waiting(struct show *s, struct app *app, const char *what);
+void show_settled(struct show *s, struct app *app, const struct err *prune_err);
+void show_end(struct show *s, struct agent *agent, int64_t took_ms, bool all_is_well);
+
+/* Objects so far that failed or were refused; that differ, are missing or would be pruned. */
+size_t show_failures(const struct show *s);
+size_t show_differences(const struct show *s);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `truce status`: what is in force, read from the status texts beside the inventories. It needs no running agent.
+ */
+#include <stdio.h>
+
+#include "agent/store.h"
+#include "base/json.h"
+#include "cli/cli.h"
+#include "cli/session.h"
+#include "cli/words.h"
+#include "diff/when.h"
+#include "kube/list.h"
+
+struct status {
+        struct session session;
+        struct kube_client *client;
+        struct kube_list *list;
+        struct arena *arena;
+        struct value_list_builder rows;
+        struct err err;
+};
+
+struct status_flags {
+        int output;
+};
+
+static const char *const outputs[] = { "table", "json", NULL };
+static const struct option_def status_options[] = {
+        { .name = "output", .letter = 'o', .type = OPTION_CHOICE, .at = offsetof(struct status_flags, output),
+          .choices = outputs, .help = "how to print it" },
+};
+
+static int on_item(void *ctx, struct str object, struct err *err) {
+        struct status *s = ctx;
+        const struct value *map, *row;
+        int r = json_parse(object, s->arena, &map, err);
+
+        if (r < 0)
+                return r;
+        struct str text = value_text(value_path(map, "data", "status", NULL));
+        if (text.n && json_parse(text, s->arena, &row, NULL) == 0)
+                value_list_add(&s->rows, row);
+        return 0;
+}
+
+static void on_done(void *ctx, struct str resource_version, const struct kube_status *status, const struct err *err) {
+        struct status *s = ctx;
+
+        (void)resource_version;
+        (void)status;
+        s->list = NULL;
+        if (err)
+                s->err = *err;
+        loop_stop(s->session.loop);
+}
+
+static void print_table(const struct value *rows, int64_t now_ms) {
+        printf("%-20s %-28s %-10s %8s  %s\n", "APPLICATION", "REVISION", "SYNC", "OBJECTS", "LAST CHANGE");
+        for (size_t i = 0; i < value_count(rows); i++) {
+                const struct value *row = rows->list.items[i];
+                _cleanup_(buf_done) struct buf age = buf_make(64);
+                char revision[64];
+                int64_t objects = 0, changed = 0;
+
+                value_to_i64(value_getc(row, "objects"), &objects);
+                value_to_i64(value_getc(row, "changed"), &changed);
+                snprintf(revision, sizeof revision, "%.*s @ %.7s", STR_FMT(words_ref(value_text(value_getc(row, "ref")))),
+                         value_text(value_getc(row, "commit")).p);
+                when_print_age(changed, now_ms, &age);
+                printf("%-20.*s %-28s %-10.*s %8lld  %s\n", STR_FMT(value_text(value_getc(row, "application"))), revision,
+                       STR_FMT(value_text(value_getc(row, "sync"))), (long long)objects, age.p);
+        }
+}
+
+static void list_inventories(struct status *s) {
+        static const struct kube_list_handler handler = { on_item, NULL, on_done };
+        struct str selector = arena_strf(s->arena, STORE_LABEL_INSTALLATION "=%.*s",
+                                         STR_FMT(s->session.config->agent.installation_id));
+        struct kube_list_spec spec = {
+                .at = { .version = STR("v1"), .plural = STR("configmaps"), .namespace = s->session.config->agent.ns },
+                .label_selector = selector,
+        };
+
+        s->client = kube_client_new(s->session.transport, s->session.loop);
+        s->list = kube_list_start(s->client, &spec, &handler, s);
+        loop_run(s->session.loop);
+}
+
+static int show(struct status *s, const struct status_flags *flags) {
+        const struct value *rows = value_list_end(&s->rows, s->arena, 0);
+
+        if (flags->output == 1) {
+                _cleanup_(buf_done) struct buf out = buf_make(64 * 1024 * 1024);
+
+                value_print_pretty(rows, 2, &out);
+                puts(out.p);
+        } else if (value_count(rows)) {
+                print_table(rows, loop_wall_ms(s->session.loop));
+        } else {
+                printf("no application of installation '%.*s' has been synced yet\n",
+                       STR_FMT(s->session.config->agent.installation_id));
+        }
+        return CLI_OK;
+}
+
+int cli_status(int argc, char **argv) {
+        struct status s = { .session.apps_optional = true };
+        struct status_flags flags = { 0 };
+        struct option_group own = { "Status", status_options, ARRAY_LEN(status_options), &flags };
+        int result = CLI_OK, r = session_configure(&s.session, "status", argc, argv, &own, &s.err);
+
+        s.arena = arena_new(0);
+        if (r == 0 && !s.session.help)
+                r = session_connect(&s.session, &s.err);
+        if (r == 0 && !s.session.help) {
+                list_inventories(&s);
+                result = s.err.code ? session_fail(&s.err) : show(&s, &flags);
+        } else if (r < 0) {
+                result = session_fail(&s.err);
+        }
+        value_list_drop(&s.rows);
+        kube_client_free(s.client);
+        session_close(&s.session);
+        arena_free(s.arena);
+        return result;
+}
