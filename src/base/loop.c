@@ -45,7 +45,16 @@ void loop_free(struct loop *l) {
 /* ---- time and chance ---- */
 
 int64_t loop_now_ms(const struct loop *l) {
-        return l->now_ms;
+        return l->running ? l->now_ms : l->ops->now_ms(l);
+}
+
+/* `ms` from now, but never as far as LOOP_NEVER_MS. */
+static int64_t moment_ms(const struct loop *l, int64_t ms) {
+        int64_t now_ms = loop_now_ms(l);
+
+        if (ms <= 0)
+                return now_ms;
+        return ms < LOOP_NEVER_MS - now_ms ? now_ms + ms : LOOP_NEVER_MS - 1;
 }
 
 int64_t loop_wall_ms(const struct loop *l) {
@@ -118,9 +127,7 @@ void loop_timer_start(struct loop_timer *t, int64_t delay_ms) {
         struct loop *l = t->loop;
 
         loop_timer_stop(t);
-        if (delay_ms < 0)
-                delay_ms = 0;
-        t->due_ms = delay_ms < LOOP_NEVER_MS - l->now_ms ? l->now_ms + delay_ms : LOOP_NEVER_MS - 1;
+        t->due_ms = moment_ms(l, delay_ms);
         t->seq = l->timer_seq++;
         l->timers = mem_grow(l->timers, &l->timer_cap, l->timer_count + 1, sizeof *l->timers);
         sift_up(l, l->timer_count++, t);
@@ -293,7 +300,7 @@ void loop_run(struct loop *l) {
 }
 
 bool loop_run_for(struct loop *l, int64_t ms) {
-        int64_t end_ms = l->now_ms + ms;
+        int64_t end_ms = moment_ms(l, ms);
         bool stopped = run_until(l, end_ms);
 
         if (l->ops->is_virtual && !stopped)

@@ -51,8 +51,8 @@ void loop_stop(struct loop *l);
 bool loop_run_for(struct loop *l, int64_t ms);
 
 /*
- * Monotonic ms that also count suspend (CLOCK_BOOTTIME), read once a turn, never 0; virtual: the virtual clock. Timers
- * run on this clock: one that was started with d fires when it has advanced by at least d.
+ * Monotonic ms that also count suspend (CLOCK_BOOTTIME), never 0; virtual: the virtual clock. While the loop runs it
+ * is read once a turn. Timers run on this clock: one that was started with d fires when it has advanced by at least d.
  */
 int64_t loop_now_ms(const struct loop *l);
 /* Unix time in ms, for people and for the API server. */

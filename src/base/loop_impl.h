@@ -28,6 +28,8 @@ struct loop_ops {
         void (*wait)(struct loop *l, int64_t until_ms);
         /* Makes wait() return soon; any thread. NULL: nothing ever waits. */
         void (*wake)(struct loop *l);
+        /* The clock as it is now; loop_now_ms() of a run that is going on is l->now_ms. */
+        int64_t (*now_ms)(const struct loop *l);
         int64_t (*wall_ms)(const struct loop *l);
         struct loop_io *(*io_new)(struct loop *l, int fd, void (*ready)(void *ctx, unsigned events), void *ctx);
         struct loop_work *(*work_start)(struct loop *l, enum loop_pool pool, void (*run)(void *ctx),

@@ -60,6 +60,11 @@ static int64_t clock_ms(clockid_t id) {
         return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+static int64_t real_now_ms(const struct loop *l) {
+        (void)l;
+        return clock_ms(CLOCK_BOOTTIME);
+}
+
 static int64_t real_wall_ms(const struct loop *l) {
         (void)l;
         return clock_ms(CLOCK_REALTIME);
@@ -67,7 +72,7 @@ static int64_t real_wall_ms(const struct loop *l) {
 
 static void begin(struct loop *l) {
         if (!l->in_turn)
-                loop_turn_begin(l, clock_ms(CLOCK_BOOTTIME));
+                loop_turn_begin(l, real_now_ms(l));
 }
 
 static void set_alarm(struct loop_uv *l, int64_t at_ms) {
@@ -92,7 +97,7 @@ static void on_alarm(uv_poll_t *poll, int status, int events) {
 
 static void real_wait(struct loop *base, int64_t until_ms) {
         struct loop_uv *l = of_loop(base);
-        bool may_wait = until_ms > clock_ms(CLOCK_BOOTTIME);
+        bool may_wait = until_ms > real_now_ms(base);
 
         if (may_wait && until_ms != LOOP_NEVER_MS)
                 set_alarm(l, until_ms);
@@ -227,6 +232,7 @@ static const struct loop_ops real_ops = {
         .free = real_free,
         .wait = real_wait,
         .wake = real_wake,
+        .now_ms = real_now_ms,
         .wall_ms = real_wall_ms,
         .io_new = real_io_new,
         .io_want = real_io_want,
@@ -290,7 +296,7 @@ struct loop *loop_new(unsigned cpu_threads, unsigned git_threads, struct err *er
                 free(l);
                 return NULL;
         }
-        loop_init(&l->base, &real_ops, random_seed(), clock_ms(CLOCK_BOOTTIME));
+        loop_init(&l->base, &real_ops, random_seed(), 0);
         if (open_pools(l, cpu_threads, git_threads, err) < 0) {
                 close_uv(l);
                 loop_done(&l->base);

@@ -51,6 +51,10 @@ static struct loop_virtual *of_loop(const struct loop *l) {
 
 /* ---- time ---- */
 
+static int64_t virtual_now_ms(const struct loop *l) {
+        return l->now_ms;
+}
+
 static int64_t virtual_wall_ms(const struct loop *l) {
         return l->now_ms + of_loop(l)->wall_minus_now_ms;
 }
@@ -277,6 +281,7 @@ static const struct loop_ops virtual_ops = {
         .is_virtual = true,
         .free = virtual_free,
         .wait = virtual_wait,
+        .now_ms = virtual_now_ms,
         .wall_ms = virtual_wall_ms,
         .io_new = virtual_io_new,
         .work_start = virtual_work_start,
