@@ -26,7 +26,7 @@ enum diff_class walk_class(const struct walk *w) {
 
 #define BIT(class) (1u << (class))
 
-/* The classes of the members and items of a value at the path, two levels of nesting or twenty below. */
+/* The classes of all that stands at the path and below, as bits. */
 static unsigned classes_below(struct walk *w, const struct value *v, const struct schema *type) {
         unsigned classes = 0;
 
@@ -42,27 +42,28 @@ static unsigned classes_below(struct walk *w, const struct value *v, const struc
         return classes;
 }
 
-/* Maps whose keys are the users' own: what others put there is no part of what we put there. */
-static bool has_free_keys(const struct walk *w, const struct schema *type) {
-        bool in_metadata = w->depth == 2 && str_eqc(w->stack[0].name, "metadata");
-
-        return in_metadata || schema_form(type) == SCHEMA_MAP;
+/* Labels, annotations. */
+static bool is_in_metadata(const struct walk *w) {
+        return w->depth == 2 && w->stack[0].kind == PATH_FIELD && str_eqc(w->stack[0].name, "metadata");
 }
 
 /*
  * Is a sub-tree that only one side has shown in parts? Not when it is ours itself (an item of a keyed list), nor for the
- * defaults a server adds to a struct of ours.
+ * defaults a server adds to a struct of ours. In maps whose keys are the users' own, what others put there is no part of
+ * what we put there; annotations that admission adds are named one by one.
  */
 static bool is_mixed(struct walk *w, const struct value *v, const struct schema *type) {
         struct field_path path = walk_path(w);
         unsigned classes;
 
-        if (v->kind != VALUE_MAP || v->map.count < 2 || fieldset_contains(w->ours_after, path) ||
+        if (v->kind != VALUE_MAP || v->map.count == 0 || fieldset_contains(w->ours_after, path) ||
             fieldset_contains(w->ours_before, path))
                 return false;
         classes = classes_below(w, v, type);
+        if (classes == BIT(DIFF_ADMISSION))
+                return is_in_metadata(w);
         if (classes == (BIT(DIFF_OURS) | BIT(DIFF_ADMISSION)))
-                return has_free_keys(w, type);
+                return is_in_metadata(w) || schema_form(type) == SCHEMA_MAP;
         return (classes & (classes - 1)) != 0;
 }
 

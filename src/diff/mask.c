@@ -137,6 +137,18 @@ static void number_secret(struct masker *m, const struct value *x, const struct 
         }
 }
 
+static void number_copies(struct masker *m, const struct value *x, const struct value *y) {
+        for (size_t i = 0; i < ARRAY_LEN(copies); i++) {
+                const struct value *p = value_getc(value_path(x, "metadata", "annotations", NULL), copies[i]);
+                const struct value *q = value_getc(value_path(y, "metadata", "annotations", NULL), copies[i]);
+
+                if (p && q && !value_equal(p, q)) {
+                        number_of(m, p);
+                        number_of(m, q);
+                }
+        }
+}
+
 void mask_objects(const struct value **objects, size_t count, bool secret, struct arena *a) {
         _cleanup_(map_freep) struct map *letters = map_new(NULL);
         struct masker m = { .letters = letters, .arena = a };
@@ -146,6 +158,8 @@ void mask_objects(const struct value **objects, size_t count, bool secret, struc
                 secret = secret || mask_is_secret(objects[i]);
         if (secret && count >= 2)
                 number_secret(&m, objects[0], objects[1]);
+        if (count >= 2)
+                number_copies(&m, objects[0], objects[1]);
         for (size_t i = 0; i < count; i++) {
                 /* One pointer twice stays one pointer, so that "the same object" stays visible. */
                 if (i > 0 && objects[i] == first) {

@@ -67,13 +67,15 @@ static void print_heading(const struct diff *d, const struct diff_style *style, 
         buf_addc(out, "\n\n");
         if (d->created || d->removed)
                 buf_addf(out, "**%s%s**", style->done ? "" : "will be ", d->created ? "created" : "pruned");
-        else
+        else if (fields)
                 buf_addf(out, "**%zu field%s**", fields, fields == 1 ? "" : "s");
+        else
+                buf_addc(out, "**nothing differs**");
         if (d->file.n) {
                 buf_addc(out, " · ");
                 code_span(out, d->file);
         }
-        buf_addc(out, "\n\n");
+        buf_addc(out, "\n");
 }
 
 static void add_cell(const struct shown *s, char sign, struct buf *out) {
@@ -84,6 +86,8 @@ static void add_cell(const struct shown *s, char sign, struct buf *out) {
 }
 
 static void print_row(const struct voice *voice, const struct diff_entry *e, const struct shown *s, struct buf *out) {
+        _cleanup_(buf_done) struct buf remark = buf_make(out->max);
+
         buf_addc(out, "| ");
         print_foreign_path(voice, e->path, out);
         buf_addc(out, " | ");
@@ -96,8 +100,10 @@ static void print_row(const struct voice *voice, const struct diff_entry *e, con
                 add_cell(s, '-', out);
                 add_cell(s, '+', out);
         }
-        buf_addc(out, e->kind == DIFF_REORDERED ? "order; " : "");
-        print_remark(voice, e, out);
+        print_remark(voice, e, &remark);
+        buf_addc(out, e->kind == DIFF_REORDERED ? "order" : "");
+        buf_addc(out, e->kind == DIFF_REORDERED && remark.n ? "; " : "");
+        buf_add(out, buf_str(&remark));
         buf_addc(out, " |\n");
 }
 
@@ -155,7 +161,7 @@ static void print_table(const struct sheet *t) {
 
         if (fields == 0)
                 return;
-        buf_addc(t->out, "| field | line | live | Git | |\n|---|---|---|---|---|\n");
+        buf_addc(t->out, "\n| field | line | live | Git | |\n|---|---|---|---|---|\n");
         print_rows(t, false);
         if (fields > DIFF_PRINT_ENTRIES)
                 buf_addf(t->out, "\n… %zu more fields\n", fields - DIFF_PRINT_ENTRIES);

@@ -53,7 +53,7 @@ static bool needs_quotes(struct str s, bool in_flow) {
         if (s.n == 0 || str_trim(s).n != s.n || str_eqc(s, "true") || str_eqc(s, "false") || str_eqc(s, "null"))
                 return true;
         for (size_t i = 0; in_flow && i < s.n; i++)
-                if (strchr(",:{}[]\"", s.p[i]))
+                if (strchr(",{}[]\"", s.p[i]) || (s.p[i] == ':' && (i + 1 == s.n || s.p[i + 1] == ' ')))
                         return true;
         while (digits < s.n && s.p[digits] && strchr("0123456789+-.eE", s.p[digits]))
                 digits++;
@@ -92,9 +92,25 @@ static void flow_raw(const struct value *v, struct buf *out) {
         buf_addch(out, map ? '}' : ']');
 }
 
+static bool is_multi_line(const struct value *v) {
+        return v && str_find(value_text(v), '\n', 0) >= 0;
+}
+
+static size_t line_count(struct str text) {
+        size_t count = !str_ends(text, STR("\n"));
+
+        for (size_t i = 0; i < text.n; i++)
+                count += text.p[i] == '\n';
+        return count;
+}
+
 void print_value_short(const struct value *v, size_t max, struct buf *out) {
         _cleanup_(buf_done) struct buf b = buf_make(4 * KIB);
 
+        if (is_multi_line(v)) {
+                buf_addf(out, "(%zu lines)", line_count(v->text));
+                return;
+        }
         if (!is_tree(v)) {
                 b.max = SIZE_MAX;
                 scalar_raw(v, false, &b);
@@ -117,11 +133,8 @@ struct lines {
 
 static struct lines split_lines(struct str text, struct arena *a) {
         struct lines l = { .closed = str_ends(text, STR("\n")) };
-        size_t count = 1;
 
-        for (size_t i = 0; i < text.n; i++)
-                count += text.p[i] == '\n';
-        l.at = arena_alloc(a, count * sizeof *l.at);
+        l.at = arena_alloc(a, line_count(text) * sizeof *l.at);
         for (struct str rest = text, part; str_next(&rest, '\n', &part);)
                 l.at[l.count++] = part;
         return l;
@@ -148,10 +161,6 @@ static void add_tree(struct shown *s, char sign, const struct value *v) {
         b.max = KUBE_MAX_OBJECT_BYTES;
         yaml_print(v, &b);
         add_lines(s, sign, buf_str(&b));
-}
-
-static bool is_multi_line(const struct value *v) {
-        return v && str_find(value_text(v), '\n', 0) >= 0;
 }
 
 static void add_value(struct shown *s, char sign, const struct value *v) {

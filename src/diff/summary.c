@@ -23,13 +23,14 @@ static void add_name(struct field_path p, struct buf *out) {
         text_add_cut(out, buf_str(&b), NAME_COLUMNS);
 }
 
-static bool is_scalar(const struct value *v) {
-        return v && v->kind != VALUE_MAP && v->kind != VALUE_LIST;
+/* Does it fit into a line at all? */
+static bool is_short(const struct value *v) {
+        return v->kind != VALUE_MAP && v->kind != VALUE_LIST && str_find(value_text(v), '\n', 0) < 0;
 }
 
 static void add_change(const struct diff *d, const struct diff_entry *e, struct buf *out) {
         add_name(e->path, out);
-        if (e->kind != DIFF_CHANGED || d->secret || !is_scalar(e->before) || !is_scalar(e->after)) {
+        if (e->kind != DIFF_CHANGED || d->secret || !is_short(e->before) || !is_short(e->after)) {
                 buf_addf(out, " %s", diff_kind_name(e->kind));
                 return;
         }
