@@ -378,7 +378,18 @@ bool desk_converged(struct desk *d) {
         return converged(d);
 }
 
+/* Git's number would replace one that a scaler, now gone, has set. */
+static bool takes_replicas_back(const struct desk *d) {
+        if (!d->has_replicas || scale_state_yields(&d->scale) || d->in->replicas_hold ||
+            !field_path_find(d->in->desired, d->replicas, d->type))
+                return false;
+        if (d->ours && !d->ours->broken && fieldset_covers(d->ours->set, d->replicas, NULL))
+                return false;
+        return d->scale.verdict == SCALE_STALE || managed_keeper_of(&d->managed, d->replicas);
+}
+
 static int decide_live(struct desk *d, struct err *err) {
+        d->out.takes_replicas_back = takes_replicas_back(d);
         int res = move_ownership(d, err);
 
         if (res < 0 || d->out.verdict == DECIDE_PATCH || converged(d))

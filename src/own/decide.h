@@ -94,6 +94,7 @@ struct decision {
         const struct value *patch;   /* PATCH: JSON patch operations */
         struct managed after;        /* PATCH: for handover_check() */
         enum handover_kind handover; /* PATCH: GIVE, TAKE_BACK, or NOTHING for a take-over */
+        bool takes_replicas_back;    /* this ends what a scaler that is gone had set: a hold begins, see `replicas_hold` */
         const struct value *effective; /* desired without what is left out: the `desired` of fingerprint_of() */
         struct str reason;           /* one line for people; never empty */
         struct proof proof;          /* why it did not hold, when it was tried */
@@ -103,7 +104,10 @@ struct decision {
         size_t withheld_count;
 };
 
-/* INVAL when desired lacks apiVersion, kind or name, PARSE when live's managedFields cannot be read. */
+/*
+ * INVAL when desired lacks apiVersion, kind or name, live lacks a uid, or a patch is due and live comes without
+ * managedFields (read it anew and ask again); PARSE when live's managedFields cannot be read.
+ */
 int decide(const struct decide_input *in, struct arena *a, struct decision *ret_decision, struct err *err);
 
 /* One element of `details.causes[]` of a 409. */

@@ -9,6 +9,10 @@
  * webhook always rewrites one of ours. It answers only "unchanged since", never "equal to Git": a fingerprint must not be
  * stored for an object on which an apply was not seen to be a no-op or to succeed.
  *
+ * Seen on a real server, with an equal fingerprint: objects that change at every apply (generation +1 for an empty list
+ * the server drops), and a 409 when another manager came to share, with equal values, a path the server spells its own
+ * way. Both are reasons not to send the apply.
+ *
  * What lies outside our set and outside Git's object does not enter: status, other owners' fields and their items.
  *
  * Pure; the key is the installation's (values of Secrets are among the input).

@@ -133,9 +133,13 @@ const struct managed_entry *managed_other_owner(const struct managed *m, struct 
         return NULL;
 }
 
-/* Entries that decisions look at: the object's own and those of /scale, not those of /status. */
-static bool is_kept(const struct managed_entry *e) {
-        return e->subresource.n == 0 || str_eqc(e->subresource, "scale");
+/* What an entry of another subresource owns outside status: some status writers apply the whole object. */
+static const struct fieldset *outside_status(const struct managed_entry *e, struct arena *a) {
+        struct path_element status = path_field(STR("status"));
+
+        if (e->broken || e->subresource.n == 0 || str_eqc(e->subresource, "scale"))
+                return e->set;
+        return fieldset_without(a, e->set, (struct field_path){ &status, 1 });
 }
 
 struct managed managed_reduce(const struct managed *m, struct arena *a) {
@@ -143,9 +147,12 @@ struct managed managed_reduce(const struct managed *m, struct arena *a) {
         size_t count = 0;
 
         for (size_t i = 0; i < m->count; i++) {
-                if (!is_kept(&m->entries[i]))
+                const struct fieldset *set = outside_status(&m->entries[i], a);
+
+                if (!m->entries[i].broken && fieldset_is_empty(set))
                         continue;
                 entries[count] = m->entries[i];
+                entries[count].set = set;
                 entries[count++].time = STR("");
         }
         return (struct managed){ entries, count };
@@ -179,12 +186,13 @@ static struct packed_entry pack_entry(const struct managed_entry *e, struct inte
 }
 
 struct managed_packed *managed_pack(const struct managed *m, struct intern_pool *pool) {
-        struct managed_packed *p = mem_zalloc(sizeof *p + m->count * sizeof p->entries[0]);
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(buf_done) struct buf text = buf_make(KUBE_MAX_OBJECT_BYTES);
+        struct managed kept = managed_reduce(m, a);
+        struct managed_packed *p = mem_zalloc(sizeof *p + kept.count * sizeof p->entries[0]);
 
-        for (size_t i = 0; i < m->count; i++)
-                if (is_kept(&m->entries[i]))
-                        p->entries[p->count++] = pack_entry(&m->entries[i], pool, &text);
+        for (size_t i = 0; i < kept.count; i++)
+                p->entries[p->count++] = pack_entry(&kept.entries[i], pool, &text);
         return p;
 }
 

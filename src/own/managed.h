@@ -76,7 +76,8 @@ size_t managed_touching(const struct managed *m, struct field_path p, const stru
 const struct managed_entry *managed_other_owner(const struct managed *m, struct field_path p, bool with_keeper);
 
 /*
- * What decisions need, and no more: entries of the object itself and of `scale`; no times. `a` holds the new table.
+ * What decisions need, and no more: no times, and of status entries only what they own outside status (the server's own
+ * status writers apply whole objects for some kinds and then share paths of spec). `a` holds the new table.
  */
 struct managed managed_reduce(const struct managed *m, struct arena *a);
 

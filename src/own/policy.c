@@ -100,6 +100,7 @@ static const struct policy_rule built_in_rules[] = {
           .manager = "kube-controller-manager",
           .subresource = "scale",
           .action = POLICY_TAKE },
+        { .name = "a status writer owns nothing outside status", .subresource = "status", .action = POLICY_TAKE },
         { .name = "truce's own entries", .classes = CLASS(POLICY_OURS) | CLASS(POLICY_KEEPER), .action = POLICY_TAKE },
         { .name = "a person's edit gives way to Git", .classes = CLASS(POLICY_PERSON), .action = POLICY_TAKE },
         { .name = "client-side apply is superseded", .classes = CLASS(POLICY_CLIENT), .action = POLICY_TAKE },

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "own_test.h"
+
+static struct arena *a;
+
+static int setup(void **state) {
+        (void)state;
+        a = arena_new(0);
+        return 0;
+}
+
+static int teardown(void **state) {
+        (void)state;
+        arena_free(a);
+        return 0;
+}
+
+static struct path_element element(const char *text) {
+        struct path_element e;
+
+        assert_int_equal(path_element_parse(quoted(a, text), a, &e, NULL), 0);
+        return e;
+}
+
+static struct field_path image_of(const char *container) {
+        struct field_path p = dotted(a, "spec.template.spec.containers");
+
+        p = field_path_join(a, p, element(container));
+        return field_path_join(a, p, path_field(STR("image")));
+}
+
+static const struct value *deployment(void) {
+        return json(a, "{'spec':{'template':{'spec':{'containers':[{'name':'a','image':'1'},{'name':'c','image':'2','ports':["
+                       "{'containerPort':80},{'containerPort':80,'protocol':'UDP'}]}]}}}}");
+}
+
+static const struct schema *deployment_type(void) {
+        return schema_builtin(a, STR("apps/v1"), STR("Deployment"));
+}
+
+static void a_path_prints_as_in_a_conflict(void **state) {
+        struct field_path p = image_of("k:{'name':'c'}");
+        struct buf b = buf_make(1024);
+
+        (void)state;
+        assert_text(field_path_text(a, p), ".spec.template.spec.containers[name=\"c\"].image");
+        field_path_print_short(p, &b);
+        assert_text(buf_str(&b), "spec.template.spec.containers[c].image");
+        buf_done(&b);
+
+        p = field_path_join(a, dotted(a, "ports"), element("k:{'port':80,'protocol':'TCP'}"));
+        assert_text(field_path_text(a, p), ".ports[port=80,protocol=\"TCP\"]");
+        p = field_path_join(a, dotted(a, "finalizers"), element("v:'x'"));
+        assert_text(field_path_text(a, p), ".finalizers[=\"x\"]");
+        p = field_path_join(a, dotted(a, "list"), element("i:3"));
+        assert_text(field_path_text(a, p), ".list[3]");
+}
+
+static void dotted_paths_are_plain_fields_only(void **state) {
+        static const char *const bad[] = { "", ".", "a..b", "a.", ".a.", "a[0].b" };
+        struct field_path p;
+
+        (void)state;
+        assert_text(field_path_text(a, dotted(a, ".spec.replicas")), ".spec.replicas");
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+                assert_int_equal(field_path_from_dotted(str_from(bad[i]), a, &p, NULL), ERR_INVAL);
+}
+
+static void ancestors_cover_descendants_only(void **state) {
+        (void)state;
+        assert_true(field_path_covers(dotted(a, "spec"), dotted(a, "spec.replicas")));
+        assert_true(field_path_covers(dotted(a, "spec"), dotted(a, "spec")));
+        assert_false(field_path_covers(dotted(a, "spec.replicas"), dotted(a, "spec")));
+        assert_false(field_path_covers(dotted(a, "spec.x"), dotted(a, "spec.replicas")));
+        assert_true(field_path_covers((struct field_path){ 0 }, dotted(a, "spec")));
+}
+
+static void values_are_found_by_key_with_defaults_filled_in(void **state) {
+        struct field_path ports = dotted(a, "spec.template.spec.containers");
+        const struct value *d = deployment();
+
+        (void)state;
+        assert_text(value_text(field_path_find(d, image_of("k:{'name':'c'}"), NULL)), "2");
+        assert_null(field_path_find(d, image_of("k:{'name':'x'}"), NULL));
+        ports = field_path_join(a, ports, element("k:{'name':'c'}"));
+        ports = field_path_join(a, ports, path_field(STR("ports")));
+
+        struct field_path tcp = field_path_join(a, ports, element("k:{'containerPort':80,'protocol':'TCP'}"));
+        struct field_path udp = field_path_join(a, ports, element("k:{'containerPort':80,'protocol':'UDP'}"));
+        assert_int_equal(value_count(field_path_find(d, tcp, deployment_type())), 1);
+        assert_int_equal(value_count(field_path_find(d, udp, deployment_type())), 2);
+        /* Without the type nobody knows that TCP is meant. */
+        assert_null(field_path_find(d, tcp, NULL));
+}
+
+static void an_item_is_filed_under_its_whole_key(void **state) {
+        const struct value *d = deployment();
+        const struct schema *list = deployment_type();
+        struct path_element e;
+
+        (void)state;
+        list = schema_field(schema_field(schema_field(schema_field(list, STR("spec")), STR("template")), STR("spec")),
+                            STR("containers"));
+        const struct value *items = field_path_find(d, dotted(a, "spec.template.spec.containers"), NULL);
+        assert_true(path_item_element(items->list.items[1], list, a, &e));
+        assert_int_equal(e.kind, PATH_KEY);
+        assert_text(value_canonical(a, e.value), "{\"name\":\"c\"}");
+        assert_false(path_item_element(json(a, "'text'"), list, a, &e));
+        assert_false(path_item_element(items->list.items[1], NULL, a, &e));
+        list = schema_field(schema_item(list), STR("ports"));
+        assert_true(path_item_element(json(a, "{'containerPort':1}"), list, a, &e));
+        assert_text(value_canonical(a, e.value), "{\"containerPort\":1,\"protocol\":\"TCP\"}");
+        assert_false(path_item_element(json(a, "{'containerPort':{}}"), list, a, &e));
+}
+
+static void removing_shares_what_it_does_not_touch(void **state) {
+        const struct value *d = json(a, "{'a':{'b':{'c':1}},'z':{'y':1}}");
+        const struct value *r = field_path_remove(a, d, dotted(a, "a.b.c"), NULL);
+
+        (void)state;
+        assert_text(value_canonical(a, r), "{\"a\":{\"b\":{}},\"z\":{\"y\":1}}");
+        assert_ptr_equal(value_getc(r, "z"), value_getc(d, "z"));
+        assert_ptr_equal(field_path_remove(a, d, dotted(a, "a.x.c"), NULL), d);
+        assert_ptr_equal(field_path_remove(a, d, (struct field_path){ 0 }, NULL), d);
+        assert_text(value_canonical(a, field_path_prune(a, d, dotted(a, "a.b.c"), NULL)), "{\"z\":{\"y\":1}}");
+}
+
+static void pruning_stops_at_list_items(void **state) {
+        const struct value *d = json(a, "{'l':[{'name':'x'},{'v':1}]}");
+        struct field_path l = dotted(a, "l"), p;
+
+        (void)state;
+        p = field_path_join(a, field_path_join(a, l, element("i:1")), path_field(STR("v")));
+        assert_text(value_canonical(a, field_path_prune(a, d, p, NULL)), "{\"l\":[{\"name\":\"x\"},{}]}");
+        p = field_path_join(a, l, element("k:{'name':'x'}"));
+        d = field_path_prune(a, d, p, NULL);
+        assert_text(value_canonical(a, d), "{\"l\":[{\"v\":1}]}");
+        p = field_path_join(a, l, element("i:0"));
+        assert_text(value_canonical(a, field_path_prune(a, d, p, NULL)), "{}");
+}
+
+static void setting_makes_maps_but_no_items(void **state) {
+        const struct value *d = json(a, "{'l':[{'name':'x'}],'s':'text'}"), *r;
+        const struct value *one = value_int(a, 1, 0);
+        struct field_path p;
+
+        (void)state;
+        assert_int_equal(field_path_set(a, d, dotted(a, "a.b"), NULL, one, &r, NULL), 0);
+        assert_text(value_canonical(a, value_getc(r, "a")), "{\"b\":1}");
+        p = field_path_join(a, field_path_join(a, dotted(a, "l"), element("k:{'name':'x'}")), path_field(STR("v")));
+        assert_int_equal(field_path_set(a, d, p, NULL, one, &r, NULL), 0);
+        assert_text(value_canonical(a, value_getc(r, "l")), "[{\"name\":\"x\",\"v\":1}]");
+        p = field_path_join(a, field_path_join(a, dotted(a, "l"), element("k:{'name':'y'}")), path_field(STR("v")));
+        assert_int_equal(field_path_set(a, d, p, NULL, one, &r, NULL), ERR_NOTFOUND);
+        assert_int_equal(field_path_set(a, d, dotted(a, "s.t"), NULL, one, &r, NULL), ERR_NOTFOUND);
+}
+
+static void a_copied_path_outlives_its_origin(void **state) {
+        struct arena *b = arena_new(0);
+        struct path_element e;
+
+        (void)state;
+        assert_int_equal(path_element_parse(arena_str(b, STR("k:{\"name\":\"c\"}")), b, &e, NULL), 0);
+        struct field_path copy = field_path_dup(a, field_path_join(b, (struct field_path){ 0 }, e));
+        arena_free(b);
+        assert_text(field_path_text(a, copy), "[name=\"c\"]");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_path_prints_as_in_a_conflict),
+                cmocka_unit_test(dotted_paths_are_plain_fields_only),
+                cmocka_unit_test(ancestors_cover_descendants_only),
+                cmocka_unit_test(values_are_found_by_key_with_defaults_filled_in),
+                cmocka_unit_test(an_item_is_filed_under_its_whole_key),
+                cmocka_unit_test(removing_shares_what_it_does_not_touch),
+                cmocka_unit_test(pruning_stops_at_list_items),
+                cmocka_unit_test(setting_makes_maps_but_no_items),
+                cmocka_unit_test(a_copied_path_outlives_its_origin),
+        };
+
+        return cmocka_run_group_tests_name("path", tests, setup, teardown);
+}
