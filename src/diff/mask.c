@@ -200,7 +200,11 @@ static void scrub_open(struct scrub *s) {
         qsort_r(s->places, s->count, sizeof *s->places, run_cmp, (void *)s->text.p);
 }
 
-/* Hides every place where the text has this run. */
+static bool is_run_at(const struct scrub *s, size_t at, const char *run) {
+        return at < s->count && memcmp(s->text.p + s->places[at], run, MASK_SCRUB_MIN_BYTES) == 0;
+}
+
+/* Hides every place where the text has this run; each run's places once only, or repetitive values would take forever. */
 static void hide_run(struct scrub *s, const char *run) {
         size_t low = 0, high = s->count;
 
@@ -212,10 +216,10 @@ static void hide_run(struct scrub *s, const char *run) {
                 else
                         high = at;
         }
-        if (low == s->count || s->done[low])
+        if (!is_run_at(s, low, run) || s->done[low])
                 return;
         s->done[low] = true;
-        for (; low < s->count && memcmp(s->text.p + s->places[low], run, MASK_SCRUB_MIN_BYTES) == 0; low++)
+        for (; is_run_at(s, low, run); low++)
                 memset(s->hidden + s->places[low], true, MASK_SCRUB_MIN_BYTES);
 }
 
