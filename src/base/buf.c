@@ -63,6 +63,8 @@ static bool reserve(struct buf *b, size_t more) {
                 return true;
 
         size_t cap = b->cap ? b->cap * 2 : BUF_MIN_CAP_BYTES;
+        if (cap > b->max && b->max < SIZE_MAX)
+                cap = b->max + 1;
         if (cap < b->n + more + 1)
                 cap = b->n + more + 1;
         b->p = mem_realloc(b->cap ? b->p : NULL, cap);

@@ -6,6 +6,7 @@
 #ifndef TRUCE_BASE_STR_H
 #define TRUCE_BASE_STR_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@ struct str {
 #define STR(literal) ((struct str){ "" literal, sizeof(literal) - 1 })
 
 /* For printf: printf("%.*s", STR_FMT(s)). Cuts at INT_MAX bytes and at a NUL. */
-#define STR_FMT(s) (int)(s).n, (s).p ? (s).p : ""
+#define STR_FMT(s) (int)((s).n < INT_MAX ? (s).n : INT_MAX), (s).p ? (s).p : ""
 
 /* Borrows a C string; NULL gives the empty string. */
 struct str str_from(const char *c);

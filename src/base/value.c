@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/value.h"
 
-#include <math.h>
+#include <assert.h>
 #include <stdarg.h>
 
 const struct value value_null = { .kind = VALUE_NULL };
@@ -263,11 +263,13 @@ const struct value *value_with(struct arena *a, const struct value *map, struct 
 
 const struct value *value_with_path(struct arena *a, const struct value *map, const struct str *keys, size_t count,
                                     const struct value *value) {
+        assert(count > 0);
         if (count == 1)
                 return value_with(a, map, keys[0], value);
 
         const struct value *child = value_get(map, keys[0]);
-        if (!child && !value)
+        /* Nothing to remove below what is no map. */
+        if (!value && !value_is(child, VALUE_MAP))
                 return map ? map : &value_empty_map;
         return value_with(a, map, keys[0], value_with_path(a, child, keys + 1, count - 1, value));
 }

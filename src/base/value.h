@@ -107,14 +107,18 @@ size_t value_count(const struct value *v);                       /* items or mem
 
 /* A copy of the map with one member set (value NULL: removed). Shares everything else. `map` may be NULL or null. */
 const struct value *value_with(struct arena *a, const struct value *map, struct str key, const struct value *value);
-/* As value_with(), down a chain of map keys given as an array; maps on the way are made when missing. */
+/*
+ * As value_with(), down a chain of `count` ≥ 1 map keys given as an array. Maps on the way are made when missing; what
+ * is no map is replaced by one when something is set below it, and left alone when something is removed below it.
+ */
 const struct value *value_with_path(struct arena *a, const struct value *map, const struct str *keys, size_t count,
                                     const struct value *value);
 /* A full copy into another arena. */
 const struct value *value_dup(struct arena *a, const struct value *v);
 
 /*
- * Deep equality of content; lines do not count. Numbers are equal when they denote the same number (1 and 1.0 and 1e0).
+ * Deep equality of content; lines do not count. Numbers are equal when they denote the same number (1 and 1.0 and 1e0),
+ * exactly for all 64-bit integers and doubles; longer decimals are compared to 19 digits.
  * NULL equals only NULL.
  */
 bool value_equal(const struct value *a, const struct value *b);

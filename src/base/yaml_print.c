@@ -28,11 +28,15 @@ static bool is_letter(char c) {
 
 /* Would a reader of any age take it for a number, a date or base 60, though the Go library may not? */
 static bool looks_numeric(struct str s) {
+        unsigned points = 0;
+
         for (size_t i = 0; i < s.n; i++) {
+                points += s.p[i] == '.';
                 if (!is_digit(s.p[i]) && str_find(STR("+-.:_, eExXoObBtTzZ"), s.p[i], 0) < 0)
                         return false;
         }
-        return s.n > 0 && (is_digit(s.p[0]) || str_find(STR("+-."), s.p[0], 0) >= 0);
+        /* Two points are a version or an address. */
+        return points < 2 && s.n > 0 && (is_digit(s.p[0]) || str_find(STR("+-."), s.p[0], 0) >= 0);
 }
 
 static bool is_string_to_yaml(struct str s) {
