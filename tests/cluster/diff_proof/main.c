@@ -68,7 +68,7 @@ struct trial {
 
 struct tally {
         unsigned edits, proven, printed, no_change, refused;
-        unsigned co_owned; /* fingerprint holds, yet an apply is a conflict: another owns what the server spells its way */
+        unsigned blocked;  /* fingerprint holds, and an apply would now be refused: nothing would be written */
         unsigned restless; /* fingerprint holds, yet every apply changes the object, also the second in a row */
         unsigned wrong;
 };
@@ -606,15 +606,16 @@ static bool is_field_conflict(struct trial *t) {
 }
 
 /*
- * The server disagrees for good. The proof is then wrong. A fingerprint says "as it was after the last apply", so two
- * things speak for it: the apply would write nothing but be a conflict, because another owner shares a path that the
- * server spells its own way; or the server changes the object at every apply, also when nothing happened in between.
+ * The server disagrees for good. The proof is then wrong. A fingerprint says "as it was after the last apply", so these
+ * speak for it: the apply would be a conflict and write nothing, because another owner came to share a path that the
+ * server spells its own way; nobody wrote since the server took this very object, which it now refuses; or the server
+ * changes the object at every apply, also when nothing happens in between.
  */
 static void contradict(struct trial *t) {
         bool by_proof = t->proven || t->proven_blind;
 
-        if (!by_proof && is_field_conflict(t))
-                tallies[t->category].co_owned++;
+        if (!by_proof && (is_field_conflict(t) || (t->request.status >= 400 && !t->foreign_written)))
+                tallies[t->category].blocked++;
         else if (!by_proof && t->request.status == 200)
                 t->doubted = true;
         else
@@ -709,8 +710,10 @@ static void apply_for_real(struct trial *trials, size_t count) {
                         bool moved = t->request.status != 200 || !t->live ||
                                      !str_eq(text_at(answer_of(t), "metadata", "resourceVersion"),
                                              text_at(t->live, "metadata", "resourceVersion"));
-                        again[i] = moved;
-                        if (moved && round == 1)
+                        again[i] = moved; /* a controller's write may have come between, or the object is restless */
+                        if (moved && round == 1 && !t->proven && !t->proven_blind)
+                                tallies[t->category].restless++;
+                        else if (moved && round == 1)
                                 report(t, who_said(t), "a real apply moved the resourceVersion, twice");
                 }
                 done_some(trials, count, which);
@@ -808,14 +811,14 @@ static bool evenly_done(unsigned wanted) {
 
 static void print_row(const char *name, const struct tally *y) {
         printf("%-16s %6u %8u %12u %10u %8u %9u %9u %6u\n", name, y->edits, y->proven, y->printed, y->no_change, y->refused,
-               y->co_owned, y->restless, y->wrong);
+               y->blocked, y->restless, y->wrong);
 }
 
 static void print_table(void) {
         struct tally all = { 0 };
 
         printf("\n%-16s %6s %8s %12s %10s %8s %9s %9s %6s\n", "edits", "count", "proof", "fingerprint", "no change",
-               "refused", "co-owned", "restless", "wrong");
+               "refused", "blocked", "restless", "wrong");
         for (size_t c = 0; c < EDIT_CATEGORIES; c++) {
                 const struct tally *y = &tallies[c];
 
@@ -825,7 +828,7 @@ static void print_table(void) {
                 all.printed += y->printed;
                 all.no_change += y->no_change;
                 all.refused += y->refused;
-                all.co_owned += y->co_owned;
+                all.blocked += y->blocked;
                 all.restless += y->restless;
                 all.wrong += y->wrong;
         }
