@@ -108,12 +108,11 @@ static int on_timer_wanted(CURLM *multi, long ms, void *ctx) {
 
 /* How many connections the open watches may use; see the rule in curl_transport.h. */
 static long watch_connections(const struct pump *p) {
-        unsigned open = p->calls ? p->calls : 1;
+        long open = p->calls ? p->calls : 1;
 
         if (p->transport->protocol == PROTOCOL_HTTP1)
-                return (long)open + 1;
-        return (long)((open + CURL_STREAMS_PER_CONNECTION - 1) / CURL_STREAMS_PER_CONNECTION + 1 +
-                      p->extra_connections);
+                return open + 1;
+        return (open + CURL_STREAMS_PER_CONNECTION - 1) / CURL_STREAMS_PER_CONNECTION + 1 + p->extra_connections;
 }
 
 static void set_cap(struct pump *p) {
