@@ -184,10 +184,17 @@ static void fill_failure(struct kube_op *op, struct kube_result *result, const s
                 err_wrap(&result->err, result->err.code, "%s", op->what);
 }
 
+/* Policies that only warn write their texts from the object as those do that deny. */
+static struct str warnings_of(const struct kube_op *op, const struct kube_reply *reply) {
+        if (op->is_secret && reply->warnings.n)
+                return STR("the API server warns about a Secret (text withheld: it could hold values)");
+        return reply->warnings;
+}
+
 /* The op leaves the client first: done() may free the client. */
 static void op_complete(struct kube_op *op, const struct kube_reply *reply, const struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        struct kube_result result = { .http_status = reply->status, .warnings = reply->warnings };
+        struct kube_result result = { .http_status = reply->status, .warnings = warnings_of(op, reply) };
 
         fill_failure(op, &result, reply, err, a);
         if (!result.err.code)
@@ -203,7 +210,7 @@ static void op_done(void *ctx, const struct kube_reply *reply, const struct err 
         int64_t delay_ms = 0;
 
         op->call = NULL;
-        kube_client_note_warnings(op->client, reply->warnings);
+        kube_client_note_warnings(op->client, warnings_of(op, reply));
         if (kube_retry_again(&op->retry, op->client->loop, op->request.method == KUBE_GET, reply, err, &delay_ms))
                 loop_timer_start(op->timer, delay_ms);
         else

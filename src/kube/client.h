@@ -9,7 +9,8 @@
  * names one); GETs also on other 5xx with Retry-After, and once when the connection broke. A write whose outcome is
  * unknown (TIMEOUT, UNREACHABLE) is never sent again: the caller reads and decides.
  *
- * Answers about Secrets: `err` and `status` are redacted before done() sees them (kube_status_redact()); `body` is not.
+ * Answers about Secrets: `err`, `status` and warnings are redacted before anyone sees them (kube_status_redact()); `body`
+ * is not.
  *
  * Priority follows from the request: leases before writes before reads.
  *

@@ -42,9 +42,10 @@ static void part_free(struct part *p) {
 }
 
 static void fetch_free(struct kube_discovery_fetch *f) {
-        while (f->parts) {
-                kube_op_cancel(f->parts->op);
-                part_free(f->parts);
+        for (struct part *p = f->parts, *next; p; p = next) {
+                next = p->next;
+                kube_op_cancel(p->op);
+                free(p);
         }
         for (size_t i = 0; i < ROOT_COUNT; i++)
                 section_list_done(&f->lists[i]);

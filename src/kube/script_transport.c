@@ -339,15 +339,20 @@ static struct kube_call *script_start(struct kube_transport *t, const struct kub
         return c;
 }
 
+/* Of a call that is no longer in the list. */
+static void call_drop(struct kube_call *c) {
+        c->request->cancelled = true;
+        c->cancelled = true;
+        if (!c->in_data)
+                call_free(c);
+}
+
 static void script_cancel(struct kube_transport *t, struct kube_call *c) {
         (void)t;
         assert(!c->cancelled);
 
         call_unlink(c);
-        c->request->cancelled = true;
-        c->cancelled = true;
-        if (!c->in_data)
-                call_free(c);
+        call_drop(c);
 }
 
 static void transport_free(struct kube_transport *t) {
@@ -385,8 +390,10 @@ void script_free(struct script *s) {
         if (!s)
                 return;
 
-        while (s->calls)
-                script_cancel(&s->transport, s->calls);
+        for (struct kube_call *c = s->calls, *next; c; c = next) {
+                next = c->next;
+                call_drop(c);
+        }
         script_clear(s);
         free(s->rules);
         for (size_t i = 0; i < s->request_count; i++) {

@@ -468,6 +468,18 @@ static void each_warning_is_told_once(void **state) {
         assert_string_equal(f->told.p, "old API;odd field;new one;");
 }
 
+static void a_warning_about_a_secret_is_withheld(void **state) {
+        struct fixture *f = *state;
+
+        kube_client_on_warning(f->client, note, f);
+        script_on(f->script, KUBE_PATCH, "*/secrets/*", &(struct script_answer){ .warnings = STR("weak: hunter2") });
+        kube_client_apply(f->client, &secret, STR("{}"), &as_truce, on_done, f);
+        finish(f);
+        assert_null(strstr(f->told.p, "hunter2"));
+        assert_null(strstr(f->warnings.p, "hunter2"));
+        assert_non_null(strstr(f->told.p, "Secret"));
+}
+
 static void the_memory_of_warnings_is_bounded(void **state) {
         struct fixture *f = *state;
         struct buf texts = buf_make(MIB);
@@ -554,6 +566,7 @@ int main(void) {
                 TEST(a_freed_client_takes_its_calls_along),
                 TEST(a_client_may_be_freed_in_a_callback),
                 TEST(each_warning_is_told_once),
+                TEST(a_warning_about_a_secret_is_withheld),
                 TEST(the_memory_of_warnings_is_bounded),
                 TEST(a_scripted_function_answers_or_passes_on),
                 TEST(what_nothing_matches_is_an_error_that_counts),
