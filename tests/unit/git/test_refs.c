@@ -57,7 +57,7 @@ static void words_have_kinds(void **state) {
 
 static void dangerous_words_are_refused(void **state) {
         static const char *const rows[] = {
-                "-x", "--upload-pack=evil", "a b", "a\nb", "a\x7f" "b", "a..b", "a@{1}", "main^", "main~1", "a:b", "a\\b", "/a",
+                "-x", "--upload-pack=evil", "a b", "a\nb", "a\x7fz", "a..b", "a@{1}", "main^", "main~1", "a:b", "a\\b", "/a",
                 "a/", "a//b", ".a", "a/.b", "a.lock", "a.lock/b", "a.", "@", "a[b", "a?b", "\xff",
         };
 

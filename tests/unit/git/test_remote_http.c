@@ -376,6 +376,19 @@ static void a_branch_that_was_rewritten_between_resolve_and_fetch_is_a_conflict(
         assert_int_equal(fetch(f, &rev), ERR_NOTFOUND);
 }
 
+static void a_tag_of_a_tree_is_no_revision(void **state) {
+        struct fixture *f = *state;
+        struct git_revision rev;
+
+        push(f, "first");
+        GIT(&f->s, "repo", "tag", "-a", "-m", "x", "odd", "HEAD^{tree}");
+        GIT(&f->s, "repo", "push", "-q", "origin", "odd");
+        open_source(f);
+        assert_int_equal(resolve(f, "odd", &rev), 0);
+        assert_int_equal(fetch(f, &rev), ERR_INVAL);
+        assert_non_null(strstr(f->err.msg, "no commit"));
+}
+
 static void an_empty_repository_says_so(void **state) {
         struct fixture *f = *state;
         struct git_revision rev;
@@ -564,6 +577,7 @@ int main(void) {
                 TEST(an_unadvertised_commit_is_fetched),
                 TEST(a_commit_on_no_branch_needs_the_servers_consent),
                 TEST(a_branch_that_was_rewritten_between_resolve_and_fetch_is_a_conflict),
+                TEST(a_tag_of_a_tree_is_no_revision),
                 TEST(an_empty_repository_says_so),
                 TEST(a_sha256_repository_is_refused_by_name),
                 TEST(an_unknown_repository_is_not_found),

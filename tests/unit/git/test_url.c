@@ -100,7 +100,7 @@ static void malformed_urls_are_refused(void **state) {
                 "https://h:0/a", "https://h:65536/a", "https://h:x/a", "https://h/../a", "https://h/a/..",
                 "https://[::1/a", "https://[::1]x/a", "https://[g::1]/a", "https://h\xc3\xa4/a", "https://h/\xff",
                 "https://u:p%4@h/a", "https://u:p%zz@h/a", "https://%00@h/a", "file://host/a", "file://", "file:///%00",
-                "https://u:p/w@h/a", "https://h'/a", "https://h\\/a",
+                "https://u:p/w@h/a", "https://u:12/w@h/a", "https://h'/a", "https://h\\/a",
         };
 
         (void)state;
