@@ -11,8 +11,8 @@ struct middle {
 };
 
 /*
- * The classical table: cell (i, j) is the length of the longest common subsequence of what begins at i and at j. Walking it
- * from the start takes the earliest match, so equal inputs give equal results.
+ * The classical table: cell (i, j) is the length of the longest common subsequence of what begins at i and at j.
+ * Walking it from the start takes the earliest match, so equal inputs give equal results.
  */
 static void align_middle(const struct middle *mid, size_t *to) {
         size_t width = mid->m + 1;

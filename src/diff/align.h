@@ -15,13 +15,14 @@
 #include <stdint.h>
 
 #define ALIGN_MAX_CELLS (2 * 1024 * 1024)
-#define ALIGN_NONE SIZE_MAX
+#define ALIGN_NONE      SIZE_MAX
 
 /* Are item i of the first and item j of the second the same? */
 typedef bool (*align_equal)(const void *ctx, size_t i, size_t j);
 
 /*
- * For each of the n items of the first its place in the second, increasing, or ALIGN_NONE. The array lives in the arena.
+ * For each of the n items of the first its place in the second, increasing, or ALIGN_NONE. The array lives in the
+ * arena.
  */
 const size_t *align(size_t n, size_t m, align_equal equal, const void *ctx, struct arena *a);
 

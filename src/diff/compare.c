@@ -55,6 +55,9 @@ static int walk_open(struct walk *w, const struct diff_input *in, struct arena *
         w->before = strip(a, objects[0]);
         w->after = in->after == in->before ? w->before : strip(a, objects[1]);
         w->desired = objects[2];
+        /* An answer without managedFields: what we asked for is what we own. */
+        if (w->after && w->after_owners.count == 0)
+                w->ours_after = fieldset_of_value(w->desired ? w->desired : &value_empty_map, in->type, a, NULL);
         return 0;
 }
 
@@ -177,8 +180,14 @@ static void add_notes(struct walk *w, struct diff *d) {
                 if (merge_note(w, n) || (!live && !git))
                         continue;
                 notes[d->note_count++] = (struct diff_note){
-                        .kind = n->kind, .path = n->path, .owner = n->owner, .subresource = n->subresource,
-                        .rule = n->rule, .live = live, .git = git, .line = git ? line_of(w, n->path) : 0,
+                        .kind = n->kind,
+                        .path = n->path,
+                        .owner = n->owner,
+                        .subresource = n->subresource,
+                        .rule = n->rule,
+                        .live = live,
+                        .git = git,
+                        .line = git ? line_of(w, n->path) : 0,
                 };
         }
         d->notes = notes;

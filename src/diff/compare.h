@@ -2,10 +2,10 @@
 /*
  * What an apply would change (or has changed) in one object, field by field, and whose each field is.
  *
- * `before` is the live object; `after` what the server answered to the apply or its dry-run. List items meet by what the
- * schema says (keys with their defaults, or values); where it is silent by how managedFields of either side name them,
- * else by unique `name`s, else by their place in the longest common order. A sub-tree that only one side has is one
- * difference, not one for each leaf, unless its parts belong to different owners.
+ * `before` is the live object; `after` what the server answered to the apply or its dry-run. List items meet by what
+ * the schema says (keys with their defaults, or values); where it is silent by how managedFields of either side name
+ * them, else by unique `name`s, else by their place in the longest common order. A sub-tree that only one side has is
+ * one difference, not one for each leaf, unless its parts belong to different owners.
  *
  * Never compared: status, and metadata's managedFields, resourceVersion, generation, uid, creationTimestamp, selfLink.
  *
@@ -47,12 +47,12 @@ struct diff_owner {
 struct diff_entry {
         enum diff_kind kind;
         enum diff_class class;
-        struct field_path path;      /* items by key where they have one; empty: the whole object */
-        const struct value *before;  /* NULL when ADDED */
-        const struct value *after;   /* NULL when REMOVED */
-        const struct value *git;     /* what Git says there; NULL: nothing, or not known */
+        struct field_path path;     /* items by key where they have one; empty: the whole object */
+        const struct value *before; /* NULL when ADDED */
+        const struct value *after;  /* NULL when REMOVED */
+        const struct value *git;    /* what Git says there; NULL: nothing, or not known */
         struct diff_owner owner;
-        uint32_t line;               /* of the Git side; 0: none */
+        uint32_t line;                 /* of the Git side; 0: none */
         const struct decide_note *why; /* the note that says why it is taken or leaves; NULL: none */
 };
 
@@ -70,7 +70,7 @@ struct diff_note {
 
 struct diff {
         struct str group, kind, ns, name;
-        struct str file;      /* of the Git side; may be empty */
+        struct str file; /* of the Git side; may be empty */
         bool secret;
         bool created, removed; /* the whole object comes or goes; then there is one entry, with the empty path */
         const struct diff_entry *entries;
@@ -84,10 +84,11 @@ struct diff_input {
         const struct value *before;  /* NULL: it does not exist */
         const struct value *after;   /* NULL: it would be gone. The same as before: only the notes are of interest */
         const struct value *desired; /* as Git says it; NULL: not known */
-        /* Used where the object itself has no managedFields. NULL: none. */
+        /* Used where the object itself has no managedFields. NULL: none; then Git's paths are taken for ours in
+         * `after`. */
         const struct managed *before_owners, *after_owners;
-        const struct schema *type;   /* NULL: unknown */
-        bool secret;                 /* mask it as a Secret (a core Secret always is) */
+        const struct schema *type; /* NULL: unknown */
+        bool secret;               /* mask it as a Secret (a core Secret always is) */
         struct str file;
         const struct decide_note *notes;
         size_t note_count;

@@ -13,7 +13,7 @@ struct walk {
         const struct value *before, *after, *desired;
         struct managed before_owners, after_owners;
         const struct fieldset *ours_before, *ours_after; /* never NULL */
-        bool blind; /* nothing is known of owners: then all is ours */
+        bool blind;                                      /* nothing is known of owners: then all is ours */
         struct path_element stack[JSON_MAX_DEPTH];
         size_t depth;
         struct diff_entry *entries; /* heap */

@@ -32,7 +32,7 @@ static struct filed *file_items(const struct walk *w, const struct value *list, 
         return filed;
 }
 
-/* Do the items both lists have stand in another order? Both arrays are by place; `to` is the place in the other list. */
+/* Do the items both lists have stand in another order? `to` holds, by place, the place in the other list. */
 static bool is_reordered(const size_t *to, size_t count) {
         size_t last = 0;
         bool any = false;
@@ -51,7 +51,7 @@ static bool is_reordered(const size_t *to, size_t count) {
 struct meeting {
         const struct value *before, *after;
         const struct filed **before_at, **after_at; /* by place */
-        size_t *to; /* for each item of after its place in before, or ALIGN_NONE */
+        size_t *to;                                 /* for each item of after its place in before, or ALIGN_NONE */
 };
 
 static const struct filed **by_place(struct arena *a, const struct filed *filed, size_t count) {
@@ -175,7 +175,8 @@ static bool add_keys(const struct fieldset *set, struct schema_key *keys, struct
                 const struct path_element *e = &set->children[i].element;
                 enum schema_form form = e->kind == PATH_KEY ? SCHEMA_LIST_MAP : SCHEMA_LIST_SET;
 
-                if ((e->kind != PATH_KEY && e->kind != PATH_VALUE) || (type->form != SCHEMA_UNKNOWN && type->form != form))
+                if ((e->kind != PATH_KEY && e->kind != PATH_VALUE) ||
+                    (type->form != SCHEMA_UNKNOWN && type->form != form))
                         return false;
                 type->form = form;
                 for (size_t k = 0; e->kind == PATH_KEY && k < e->value->map.count; k++) {

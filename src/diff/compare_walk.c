@@ -48,9 +48,9 @@ static bool is_in_metadata(const struct walk *w) {
 }
 
 /*
- * Is a sub-tree that only one side has shown in parts? Not when it is ours itself (an item of a keyed list), nor for the
- * defaults a server adds to a struct of ours. In maps whose keys are the users' own, what others put there is no part of
- * what we put there; annotations that admission adds are named one by one.
+ * Is a sub-tree that only one side has shown in parts? Not when it is ours itself (an item of a keyed list), nor for
+ * the defaults a server adds to a struct of ours. In maps whose keys are the users' own, what others put there is no
+ * part of what we put there; annotations that admission adds are named one by one.
  */
 static bool is_mixed(struct walk *w, const struct value *v, const struct schema *type) {
         struct field_path path = walk_path(w);
@@ -80,7 +80,8 @@ static void walk_alone(struct walk *w, const struct value *v, bool added, const 
         }
 }
 
-static void walk_maps(struct walk *w, const struct value *before, const struct value *after, const struct schema *type) {
+static void walk_maps(struct walk *w, const struct value *before, const struct value *after,
+                      const struct schema *type) {
         for (size_t i = 0, j = 0; i < before->map.count || j < after->map.count;) {
                 const struct value_member *x = i < before->map.count ? &before->map.members[i] : NULL;
                 const struct value_member *y = j < after->map.count ? &after->map.members[j] : NULL;

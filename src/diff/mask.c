@@ -204,7 +204,7 @@ static bool is_run_at(const struct scrub *s, size_t at, const char *run) {
         return at < s->count && memcmp(s->text.p + s->places[at], run, MASK_SCRUB_MIN_BYTES) == 0;
 }
 
-/* Hides every place where the text has this run; each run's places once only, or repetitive values would take forever. */
+/* Hides every place where the text has this run; each run once only, or repetitive values would take forever. */
 static void hide_run(struct scrub *s, const char *run) {
         size_t low = 0, high = s->count;
 

@@ -3,10 +3,10 @@
  * Secrets are never shown.
  *
  * Objects are masked before they are compared, so that whatever is made of them later holds no value of a Secret. In a
- * masked Secret each value under `data` and `stringData`, and every top-level field but apiVersion, kind, metadata, type
- * and immutable, is the text `••••••  (a)`; equal values have equal letters within one call, and only there. In objects
- * of every kind, annotations that hold a copy of the object (kubectl's last-applied and its likes) are masked whole.
- * Keys stay visible, lengths do not.
+ * masked Secret each value under `data` and `stringData`, and every top-level field but apiVersion, kind, metadata,
+ * type and immutable, is the text `••••••  (a)`; equal values have equal letters within one call, and only there. In
+ * objects of every kind, annotations that hold a copy of the object (kubectl's last-applied and its likes) are masked
+ * whole. Keys stay visible, lengths do not.
  *
  * Thread rule: pure.
  */
@@ -22,16 +22,16 @@
 bool mask_is_secret(const struct value *object);
 
 /*
- * Replaces each object of the array (NULLs allowed) by its masked copy in the arena. They are states of one object: letters
- * go first to what differs between the first two. `secret` masks them as Secrets whatever they say they are.
+ * Replaces each object of the array (NULLs allowed) by its masked copy in the arena. They are states of one object:
+ * letters go first to what differs between the first two. `secret` masks them as Secrets whatever they say they are.
  */
 void mask_objects(const struct value **objects, size_t count, bool secret, struct arena *a);
 
 /*
  * Appends `text` (an error that may echo an object) with everything masked that stands in a value of these Secrets, as
  * it is spelt in them, decoded from base64, or in their last-applied copies: each shared run of MASK_SCRUB_MIN_BYTES or
- * more, and shorter values where they stand as a word. Objects that are no Secrets count only when `secret` is set. Words
- * of the message that a value happens to contain are masked too. Texts are cut at KUBE_MAX_ERROR_BYTES.
+ * more, and shorter values where they stand as a word. Objects that are no Secrets count only when `secret` is set.
+ * Words of the message that a value happens to contain are masked too. Texts are cut at KUBE_MAX_ERROR_BYTES.
  */
 void mask_scrub(const struct value *const *objects, size_t count, bool secret, struct str text, struct buf *out);
 

@@ -3,16 +3,17 @@
  * Differences for people (text, Markdown) and machines (JSON).
  *
  * Text: see the sketch of `truce diff` in the docs: a line for the object, for each field its short path with the line
- * in Git's file, `-` and `+` with who set the live value. Multi-line strings are shown as small line diffs, sub-trees as
- * YAML, each up to DIFF_PRINT_LINES lines; texts wider than DIFF_PRINT_COLUMNS are cut around the place where they
+ * in Git's file, `-` and `+` with who set the live value. Multi-line strings are shown as small line diffs, sub-trees
+ * as YAML, each up to DIFF_PRINT_LINES lines; texts wider than DIFF_PRINT_COLUMNS are cut around the place where they
  * differ. Everything from outside goes through text.h. Colour repeats what the text says.
  *
  * Markdown: a heading and a table for each object, fit for a pull request; foreign text stands in code spans and fences
  * that it cannot leave.
  *
  * JSON: one array; each element is a difference {object {group, kind, namespace, name}, file, path, line, kind, class,
- * before, after, owner {manager, operation, subresource, time}, notes [{kind, path, owner, subresource, rule, live, git}]}.
- * A note that belongs to no difference is an element of kind "note". Absent sides, owners and lines are left out.
+ * before, after, owner {manager, operation, subresource, time}, notes [{kind, path, owner, subresource, rule, live,
+ * git}]}. A note that belongs to no difference is an element of kind "note". Absent sides, owners and lines are left
+ * out.
  *
  * Thread rule: pure.
  */
@@ -21,10 +22,10 @@
 
 #include "diff/compare.h"
 
-#define DIFF_PRINT_COLUMNS 120
-#define DIFF_PRINT_LINES 24    /* of one value */
-#define DIFF_PRINT_CONTEXT 2   /* lines around a change in a multi-line string */
-#define DIFF_PRINT_ENTRIES 200 /* of one object; the rest is counted */
+#define DIFF_PRINT_COLUMNS   120
+#define DIFF_PRINT_LINES     24  /* of one value */
+#define DIFF_PRINT_CONTEXT   2   /* lines around a change in a multi-line string */
+#define DIFF_PRINT_ENTRIES   200 /* of one object; the rest is counted */
 #define DIFF_SUMMARY_COLUMNS 60
 
 enum diff_format {
@@ -41,9 +42,9 @@ struct diff_style {
 
 /* How an application as a whole stands. */
 struct diff_totals {
-        size_t differ;  /* objects with differences, those below not counted */
+        size_t differ; /* objects with differences, those below not counted */
         size_t created, pruned, same, failed;
-        int exit_code;  /* shown at the end; negative: not shown */
+        int exit_code; /* shown at the end; negative: not shown */
 };
 
 /* A run of objects in one format: print_begin, one print_object each, print_end. */

@@ -66,7 +66,11 @@ static bool belongs(const struct diff_note *n, const struct diff_entry *e) {
 
 static const struct value *why_of(const struct decide_note *n, struct arena *a) {
         const struct diff_note note = {
-                .kind = n->kind, .path = n->path, .owner = n->owner, .subresource = n->subresource, .rule = n->rule,
+                .kind = n->kind,
+                .path = n->path,
+                .owner = n->owner,
+                .subresource = n->subresource,
+                .rule = n->rule,
         };
 
         return note_of(&note, a);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Foreign text stands in code spans only: nothing in them is markup, links nobody and mentions nobody. A span's fence is
- * longer than any run of backticks inside; in tables a pipe needs a backslash even there (GitHub Flavored Markdown, tables).
+ * Foreign text stands in code spans only: nothing in them is markup, links nobody and mentions nobody. A span's fence
+ * is longer than any run of backticks inside; in tables a pipe needs a backslash even there (GitHub Flavored Markdown,
+ * tables).
  */
 #include "diff/print_impl.h"
 #include "diff/text.h"

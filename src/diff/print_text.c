@@ -7,10 +7,10 @@
 /* Remarks stand in one column unless a value is wider. */
 #define REMARK_COLUMN 12
 
-#define RED "\033[31m"
+#define RED   "\033[31m"
 #define GREEN "\033[32m"
-#define BOLD "\033[1m"
-#define DIM "\033[2m"
+#define BOLD  "\033[1m"
+#define DIM   "\033[2m"
 #define PLAIN "\033[0m"
 
 struct page {

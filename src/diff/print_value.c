@@ -7,8 +7,8 @@
 #include "base/limits.h"
 #include "base/yaml.h"
 
-#define LINE_COLUMNS (DIFF_PRINT_COLUMNS - 6)
-#define FLOW_COLUMNS 60
+#define LINE_COLUMNS  (DIFF_PRINT_COLUMNS - 6)
+#define FLOW_COLUMNS  60
 #define LABEL_COLUMNS 24
 
 static void add_line(struct shown *s, char sign, struct str escaped) {

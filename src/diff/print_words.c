@@ -69,8 +69,8 @@ static const char *fate_of(const struct diff_entry *e) {
 
 /* Did the server make something else of Git's value: another spelling, an admission plug-in's rewriting? */
 static bool is_rewritten(const struct diff_entry *e) {
-        return e->git && e->after && e->kind == DIFF_CHANGED && e->class == DIFF_OURS && !value_equal(e->git, e->after) &&
-               value_count(e->after) == 0 && value_count(e->git) == 0;
+        return e->git && e->after && e->kind == DIFF_CHANGED && e->class == DIFF_OURS &&
+               !value_equal(e->git, e->after) && value_count(e->after) == 0 && value_count(e->git) == 0;
 }
 
 void print_remark(const struct voice *voice, const struct diff_entry *e, struct buf *out) {

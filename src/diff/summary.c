@@ -4,7 +4,7 @@
 #include "diff/text.h"
 
 #define VALUE_COLUMNS 20
-#define NAME_COLUMNS 24
+#define NAME_COLUMNS  24
 
 /* A field's own name; `env[LOG]` for the value of a keyed item and for the item itself. */
 static void add_name(struct field_path p, struct buf *out) {

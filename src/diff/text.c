@@ -9,17 +9,18 @@ struct range {
         uint32_t first, last;
 };
 
-/* Controls, and format characters that reorder or hide what stands around them (Unicode Cc, and the dangerous of Cf). */
+/* Controls, and format characters that reorder or hide what stands around them (Unicode Cc, and the dangerous of Cf).
+ */
 static const struct range hidden[] = {
-        { 0x00, 0x1f },     { 0x7f, 0x9f },     { 0xad, 0xad },     { 0x61c, 0x61c },   { 0x180e, 0x180e },
-        { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb },
-        { 0xe0000, 0xe007f },
+        { 0x00, 0x1f },     { 0x7f, 0x9f },     { 0xad, 0xad },       { 0x61c, 0x61c },
+        { 0x180e, 0x180e }, { 0x200b, 0x200f }, { 0x2028, 0x202e },   { 0x2060, 0x206f },
+        { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
 };
 
 static const struct range zero_width[] = {
-        { 0x300, 0x36f },   { 0x483, 0x489 },   { 0x591, 0x5bd },   { 0x610, 0x61a },     { 0x64b, 0x65f },
-        { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff }, { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f },   { 0xfe20, 0xfe2f },
-        { 0xe0100, 0xe01ef },
+        { 0x300, 0x36f },   { 0x483, 0x489 },   { 0x591, 0x5bd },     { 0x610, 0x61a },
+        { 0x64b, 0x65f },   { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff },   { 0x20d0, 0x20ff },
+        { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f }, { 0xe0100, 0xe01ef },
 };
 
 static const struct range double_width[] = {
@@ -93,7 +94,8 @@ static struct shown show(const struct glyph *g) {
         if (escape)
                 s.n = (size_t)snprintf(s.text, sizeof s.text, "%s", escape);
         else
-                s.n = (size_t)snprintf(s.text, sizeof s.text, g->number > 0xff ? "\\u%04x" : "\\x%02x", (unsigned)g->number);
+                s.n = (size_t)snprintf(s.text, sizeof s.text, g->number > 0xff ? "\\u%04x" : "\\x%02x",
+                                       (unsigned)g->number);
         s.columns = s.n;
         return s;
 }

@@ -12,7 +12,8 @@
 
 #include "base/buf.h"
 
-/* Appends the word for a kind: `deploy`, `hpa`, `widget`; of a custom kind `widget.example.io` when with_group is set. */
+/* Appends the word for a kind: `deploy`, `hpa`, `widget`; of a custom kind `widget.example.io` when with_group is set.
+ */
 void diff_kind_word(struct str group, struct str kind, bool with_group, struct buf *out);
 
 /* Appends `word/name`. */

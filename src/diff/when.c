@@ -3,8 +3,8 @@
 
 #define SECOND INT64_C(1000)
 #define MINUTE (60 * SECOND)
-#define HOUR (60 * MINUTE)
-#define DAY (24 * HOUR)
+#define HOUR   (60 * MINUTE)
+#define DAY    (24 * HOUR)
 
 /* `n` decimal digits at the front of *s, cut off; false when there are fewer. */
 static bool take_digits(struct str *s, size_t n, int *ret_number) {
@@ -98,7 +98,8 @@ static bool take_offset(struct str *s, int64_t *ret_ms) {
         west = take_char(s, '-');
         if (!west && !take_char(s, '+'))
                 return false;
-        if (!take_digits(s, 2, &hours) || !take_char(s, ':') || !take_digits(s, 2, &minutes) || hours > 23 || minutes > 59)
+        if (!take_digits(s, 2, &hours) || !take_char(s, ':') || !take_digits(s, 2, &minutes) || hours > 23 ||
+            minutes > 59)
                 return false;
         *ret_ms = (west ? -1 : 1) * (hours * HOUR + minutes * MINUTE);
         return true;
@@ -107,8 +108,8 @@ static bool take_offset(struct str *s, int64_t *ret_ms) {
 bool when_parse(struct str text, int64_t *ret_ms) {
         int64_t date, clock, offset;
 
-        if (!take_date(&text, &date) || (!take_char(&text, 'T') && !take_char(&text, 't')) || !take_clock(&text, &clock) ||
-            !take_offset(&text, &offset) || text.n != 0)
+        if (!take_date(&text, &date) || (!take_char(&text, 'T') && !take_char(&text, 't')) ||
+            !take_clock(&text, &clock) || !take_offset(&text, &offset) || text.n != 0)
                 return false;
         *ret_ms = date + clock - offset;
         return true;

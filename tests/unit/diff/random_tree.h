@@ -19,8 +19,20 @@ static inline uint32_t roll(struct dice *d, uint32_t sides) {
 
 static inline const struct value *random_scalar(struct dice *d, struct arena *a) {
         static const char *const texts[] = {
-                "", "a", "web:1.4", "6", "true", " blank ", "two\nlines\n", "esc\033[31m", "\xe2\x80\xae" "bidi", "|`<b>`|",
-                "\xff\xfe", "one\ntwo\nthree", "null", "x,y: {z}",
+                "",
+                "a",
+                "web:1.4",
+                "6",
+                "true",
+                " blank ",
+                "two\nlines\n",
+                "esc\033[31m",
+                "\xe2\x80\xae turned",
+                "|`<b>`|",
+                "\xff\xfe",
+                "one\ntwo\nthree",
+                "null",
+                "x,y: {z}",
         };
 
         switch (roll(d, 6)) {
@@ -78,7 +90,8 @@ static inline const struct value *random_edit(struct dice *d, struct arena *a, c
                 return v;
         for (size_t i = 0; i < v->map.count; i++)
                 if (roll(d, 6))
-                        value_map_add(&map, v->map.members[i].key, random_edit(d, a, v->map.members[i].value, lists), 0);
+                        value_map_add(&map, v->map.members[i].key, random_edit(d, a, v->map.members[i].value, lists),
+                                      0);
         if (roll(d, 4) == 0)
                 value_map_add(&map, STR("added"), random_tree(d, a, 2, lists), 0);
         return value_map_end(&map, a, 0);

@@ -29,10 +29,12 @@ static void one_side_at_least_must_be_an_object(void **state) {
         (void)state;
         assert_int_equal(diff_compare(&(struct diff_input){ 0 }, a, &d, &err), ERR_INVAL);
         assert_string_equal(err.msg, "nothing to compare");
-        assert_int_equal(diff_compare(&(struct diff_input){ .before = &value_null, .after = &value_empty_map }, a, &d, NULL),
-                         ERR_INVAL);
-        assert_int_equal(diff_compare(&(struct diff_input){ .before = &value_empty_map, .after = &value_true }, a, &d, NULL),
-                         ERR_INVAL);
+        assert_int_equal(
+                diff_compare(&(struct diff_input){ .before = &value_null, .after = &value_empty_map }, a, &d, NULL),
+                ERR_INVAL);
+        assert_int_equal(
+                diff_compare(&(struct diff_input){ .before = &value_empty_map, .after = &value_true }, a, &d, NULL),
+                ERR_INVAL);
         assert_int_equal(d.count, 77);
 }
 
@@ -43,18 +45,22 @@ static void unreadable_owners_are_an_error(void **state) {
         struct err err = { 0 };
 
         (void)state;
-        assert_int_equal(diff_compare(&(struct diff_input){ .before = bad, .after = &value_empty_map }, a, &d, &err), ERR_PARSE);
+        assert_int_equal(diff_compare(&(struct diff_input){ .before = bad, .after = &value_empty_map }, a, &d, &err),
+                         ERR_PARSE);
         assert_non_null(strstr(err.msg, "the live object: "));
-        assert_int_equal(diff_compare(&(struct diff_input){ .before = &value_empty_map, .after = bad }, a, &d, &err), ERR_PARSE);
+        assert_int_equal(diff_compare(&(struct diff_input){ .before = &value_empty_map, .after = bad }, a, &d, &err),
+                         ERR_PARSE);
         assert_non_null(strstr(err.msg, "the server's answer: "));
         assert_int_equal(d.count, 77);
 }
 
 static void what_the_server_keeps_for_itself_is_not_compared(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        const struct value *x = json(a, "{\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"1\",\"generation\":1,\"uid\":\"u\","
-                                        "\"creationTimestamp\":\"t\",\"selfLink\":\"s\"},\"status\":{\"a\":1}}");
-        const struct value *y = json(a, "{\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"2\",\"managedFields\":[]}}");
+        const struct value *x =
+                json(a, "{\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"1\",\"generation\":1,\"uid\":\"u\","
+                        "\"creationTimestamp\":\"t\",\"selfLink\":\"s\"},\"status\":{\"a\":1}}");
+        const struct value *y =
+                json(a, "{\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"2\",\"managedFields\":[]}}");
         struct diff d;
 
         (void)state;
@@ -78,7 +84,8 @@ static void nothing_differs_from_itself(void **state) {
                 const struct value *x = random_object(&dice, a, true);
                 struct diff d;
 
-                assert_int_equal(diff_compare(&(struct diff_input){ .before = x, .after = value_dup(b, x) }, a, &d, NULL), 0);
+                assert_int_equal(
+                        diff_compare(&(struct diff_input){ .before = x, .after = value_dup(b, x) }, a, &d, NULL), 0);
                 assert_int_equal(d.count, 0);
         }
 }
@@ -113,10 +120,13 @@ static void differences_applied_to_before_give_after(void **state) {
 /* Random owners: each claims a few of the tree's fields. */
 static const struct value *with_owners(struct dice *dice, struct arena *a, const struct value *object) {
         static const char *const entries[] = {
-                "{\"manager\":\"truce\",\"operation\":\"Apply\",\"apiVersion\":\"v1\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":"
+                "{\"manager\":\"truce\",\"operation\":\"Apply\",\"apiVersion\":\"v1\",\"fieldsType\":\"FieldsV1\","
+                "\"fieldsV1\":"
                 "{\"f:spec\":{\"f:a\":{},\"f:env\":{\"k:{\\\"name\\\":\\\"a\\\"}\":{\".\":{},\"f:value\":{}}}}}}",
-                "{\"manager\":\"kubectl-edit\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"time\":\"2025-11-29T19:00:00Z\","
-                "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:b\":{\"f:a\":{},\"f:b\":{}},\"f:name\":{}}}}",
+                "{\"manager\":\"kubectl-edit\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"time\":\"2025-11-29T19:"
+                "00:00Z\","
+                "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:b\":{\"f:a\":{},\"f:b\":{}},\"f:name\":{}}}"
+                "}",
                 "{\"manager\":\"x\\u001b[0m\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"subresource\":\"scale\","
                 "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:env\":{\"v:\\\"a\\\"\":{}}}}}",
         };
@@ -139,7 +149,8 @@ static void assert_printable(struct str out) {
 static void print_all_formats(const struct diff *d, struct arena *a) {
         for (int format = DIFF_TEXT; format <= DIFF_JSON; format++) {
                 _cleanup_(buf_done) struct buf out = buf_make(4 * MIB);
-                struct diff_printer p = { .format = (enum diff_format)format, .style = { .now_ms = INT64_C(1764447360000) } };
+                struct diff_printer p = { .format = (enum diff_format)format,
+                                          .style = { .now_ms = INT64_C(1764447360000) } };
                 const struct value *parsed;
 
                 diff_print_begin(&p, &out);
@@ -162,14 +173,21 @@ static void random_trees_do_no_harm(void **state) {
                 _cleanup_(arena_freep) struct arena *a = arena_new(0);
                 _cleanup_(buf_done) struct buf summary = buf_make(KIB);
                 const struct value *x = random_object(&dice, a, true);
-                const struct value *y = value_with(a, x, STR("spec"), random_edit(&dice, a, value_getc(x, "spec"), true));
+                const struct value *y =
+                        value_with(a, x, STR("spec"), random_edit(&dice, a, value_getc(x, "spec"), true));
                 struct path_element steps[] = { path_field(STR("spec")), path_field(STR("env")) };
                 struct decide_note notes[] = {
                         { .kind = (enum decide_note_kind)roll(&dice, 7), .path = { steps, 2 }, .rule = "a rule" },
-                        { .kind = (enum decide_note_kind)roll(&dice, 7), .path = { steps, 1 }, .owner = STR("o"), .rule = "r" },
+                        { .kind = (enum decide_note_kind)roll(&dice, 7),
+                          .path = { steps, 1 },
+                          .owner = STR("o"),
+                          .rule = "r" },
                 };
-                struct diff_input in = { .before = with_owners(&dice, a, x), .after = with_owners(&dice, a, y), .desired = y,
-                                         .notes = notes, .note_count = roll(&dice, 3) };
+                struct diff_input in = { .before = with_owners(&dice, a, x),
+                                         .after = with_owners(&dice, a, y),
+                                         .desired = y,
+                                         .notes = notes,
+                                         .note_count = roll(&dice, 3) };
                 struct diff d;
 
                 assert_int_equal(diff_compare(&in, a, &d, NULL), 0);
@@ -186,8 +204,9 @@ static void random_trees_do_no_harm(void **state) {
 
 static void a_created_and_a_removed_object_are_one_difference_each(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        const struct value *x = json(a, "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"web\","
-                                        "\"namespace\":\"shop\",\"uid\":\"u\"},\"spec\":{\"a\":1},\"status\":{}}");
+        const struct value *x =
+                json(a, "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"web\","
+                        "\"namespace\":\"shop\",\"uid\":\"u\"},\"spec\":{\"a\":1},\"status\":{}}");
         struct diff d;
 
         (void)state;
@@ -198,7 +217,8 @@ static void a_created_and_a_removed_object_are_one_difference_each(void **state)
         assert_int_equal(d.entries[0].path.count, 0);
         assert_null(value_getc(d.entries[0].after, "status"));
         assert_null(value_path(d.entries[0].after, "metadata", "uid", NULL));
-        assert_true(str_eqc(d.group, "apps") && str_eqc(d.kind, "Deployment") && str_eqc(d.ns, "shop") && str_eqc(d.name, "web"));
+        assert_true(str_eqc(d.group, "apps") && str_eqc(d.kind, "Deployment") && str_eqc(d.ns, "shop") &&
+                    str_eqc(d.name, "web"));
 
         assert_int_equal(diff_compare(&(struct diff_input){ .before = x }, a, &d, NULL), 0);
         assert_true(d.removed && !d.created && d.count == 1 && diff_differs(&d));
@@ -208,14 +228,21 @@ static void a_created_and_a_removed_object_are_one_difference_each(void **state)
 static void a_due_hand_over_is_masked_also_when_the_path_would_vanish(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct path_element steps[] = { path_field(STR("spec")), path_field(STR("replicas")) };
-        struct decide_note note = { .kind = DECIDE_HANDOVER_DUE, .path = { steps, 2 }, .rule = "a hand-over comes first" };
+        struct decide_note note = { .kind = DECIDE_HANDOVER_DUE,
+                                    .path = { steps, 2 },
+                                    .rule = "a hand-over comes first" };
         static const char *const sides[] = {
-                "{\"spec\":{\"replicas\":6}}", "{\"spec\":{\"replicas\":1}}", "{\"spec\":{}}", "{}",
+                "{\"spec\":{\"replicas\":6}}",
+                "{\"spec\":{\"replicas\":1}}",
+                "{\"spec\":{}}",
+                "{}",
         };
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
-                struct diff_input in = { .before = json(a, sides[0]), .after = json(a, sides[i]), .notes = &note, .note_count = 1 };
+                struct diff_input in = {
+                        .before = json(a, sides[0]), .after = json(a, sides[i]), .notes = &note, .note_count = 1
+                };
                 struct diff d;
 
                 assert_int_equal(diff_compare(&in, a, &d, NULL), 0);
@@ -232,8 +259,10 @@ static uint32_t line_from_length(void *ctx, struct field_path path) {
 static void lines_come_from_the_caller_when_it_knows_them(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         uint32_t base = 100;
-        struct diff_input in = { .before = json(a, "{\"spec\":{\"a\":1,\"gone\":1}}"), .after = json(a, "{\"spec\":{\"a\":2}}"),
-                                 .line_of = line_from_length, .line_ctx = &base };
+        struct diff_input in = { .before = json(a, "{\"spec\":{\"a\":1,\"gone\":1}}"),
+                                 .after = json(a, "{\"spec\":{\"a\":2}}"),
+                                 .line_of = line_from_length,
+                                 .line_ctx = &base };
         struct diff d;
 
         (void)state;
@@ -278,7 +307,8 @@ static void trees_deeper_than_paths_differ_at_the_deepest_path(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(depths); i++) {
-                struct diff_input in = { .before = nested(a, depths[i], &value_true), .after = nested(a, depths[i], &value_false) };
+                struct diff_input in = { .before = nested(a, depths[i], &value_true),
+                                         .after = nested(a, depths[i], &value_false) };
                 struct diff d;
 
                 assert_int_equal(diff_compare(&in, a, &d, NULL), 0);
@@ -287,11 +317,32 @@ static void trees_deeper_than_paths_differ_at_the_deepest_path(void **state) {
         }
 }
 
+static void an_answer_without_owners_is_judged_by_what_git_says(void **state) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *owned =
+                json(a, "{\"metadata\":{\"managedFields\":[{\"manager\":\"truce\",\"operation\":\"Apply\","
+                        "\"apiVersion\":\"v1\",\"fieldsV1\":{\"f:data\":{\"f:old\":{}}}}]},"
+                        "\"data\":{\"old\":\"x\"}}");
+        struct diff_input in = { .before = owned,
+                                 .after = json(a, "{\"metadata\":{},\"data\":{\"asked\":\"x\",\"given\":\"y\"}}"),
+                                 .desired = json(a, "{\"data\":{\"asked\":\"x\"}}") };
+        struct diff d;
+
+        (void)state;
+        assert_int_equal(diff_compare(&in, a, &d, NULL), 0);
+        assert_int_equal(d.count, 3);
+        assert_int_equal(d.entries[0].class, DIFF_OURS);
+        assert_int_equal(d.entries[1].class, DIFF_ADMISSION);
+        assert_int_equal(d.entries[2].class, DIFF_OURS);
+}
+
 static void lists_with_repeated_keys_are_compared_by_place(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct diff_input in = {
-                .before = json(a, "{\"spec\":{\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"A\",\"value\":\"2\"}]}}"),
-                .after = json(a, "{\"spec\":{\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"A\",\"value\":\"3\"}]}}"),
+                .before = json(
+                        a, "{\"spec\":{\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"A\",\"value\":\"2\"}]}}"),
+                .after = json(
+                        a, "{\"spec\":{\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"A\",\"value\":\"3\"}]}}"),
         };
         struct diff d;
 
@@ -315,6 +366,7 @@ int main(void) {
                 cmocka_unit_test(lines_come_from_the_caller_when_it_knows_them),
                 cmocka_unit_test(differences_beyond_the_cap_are_counted),
                 cmocka_unit_test(trees_deeper_than_paths_differ_at_the_deepest_path),
+                cmocka_unit_test(an_answer_without_owners_is_judged_by_what_git_says),
                 cmocka_unit_test(lists_with_repeated_keys_are_compared_by_place),
         };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data cases of tests/cases/diff: each folder holds before.yaml and after.yaml (what the server says, with managedFields;
- * either may be missing), git.yaml, and perhaps
+ * Data cases of tests/cases/diff: each folder holds before.yaml and after.yaml (what the server says, with
+ * managedFields; either may be missing), git.yaml, and perhaps
  *
  *      notes.yaml    a list of {kind, path: [FieldsV1 elements], owner, subresource, rule} as a decision makes them
  *      crd.yaml      the kind's definition; without it the built-in table is used
@@ -25,7 +25,7 @@
 #include "diff/when.h"
 
 #define CASES TRUCE_SOURCE_DIR "/tests/cases/diff"
-#define NOW "2025-11-29T20:00:00Z"
+#define NOW   "2025-11-29T20:00:00Z"
 
 static char *read_file(struct arena *a, const char *name, const char *file) {
         struct str path = arena_strf(a, CASES "/%s/%s", name, file);

@@ -39,8 +39,10 @@ static void only_core_secrets_are_secrets(void **state) {
 static void equal_values_have_equal_letters_within_one_object(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         const struct value *o[] = {
-                json(a, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"a\":\"MQ==\",\"b\":\"Mg==\",\"same\":\"MA==\"}}"),
-                json(a, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"a\":\"Mg==\",\"b\":\"Mw==\",\"same\":\"MA==\"}}"),
+                json(a, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"a\":\"MQ==\",\"b\":\"Mg==\",\"same\":"
+                        "\"MA==\"}}"),
+                json(a, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"a\":\"Mg==\",\"b\":\"Mw==\",\"same\":"
+                        "\"MA==\"}}"),
                 NULL,
         };
 
@@ -66,7 +68,8 @@ static void letters_do_not_run_out(void **state) {
 
                 value_map_add(&data, key, value_string(a, key, 0), 0);
         }
-        o[0] = value_with(a, json(a, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}"), STR("data"), value_map_end(&data, a, 0));
+        o[0] = value_with(a, json(a, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}"), STR("data"),
+                          value_map_end(&data, a, 0));
         mask_objects(o, 1, false, a);
         assert_string_equal(text_at(o[0], "data", "k025"), "••••••  (z)");
         assert_string_equal(text_at(o[0], "data", "k026"), "••••••  (aa)");
@@ -101,7 +104,8 @@ static void damaged_secrets_are_masked_too(void **state) {
 
 static void what_is_no_secret_stays_readable(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        const struct value *o[] = { json(a, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"data\":{\"a\":\"open\"}}"), NULL };
+        const struct value *o[] = { json(a, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"data\":{\"a\":\"open\"}}"),
+                                    NULL };
 
         (void)state;
         o[1] = o[0];
@@ -127,8 +131,8 @@ static void scrub(const char *object, const char *text, const char *want) {
 static void echoed_values_are_scrubbed_from_errors(void **state) {
         (void)state;
         /* "correct horse" is Y29ycmVjdCBob3JzZQ== */
-        scrub(SECRET("\"data\":{\"p\":\"Y29ycmVjdCBob3JzZQ==\"}"), "bad value \"Y29ycmVjdCBob3JzZQ==\" and correct horse!",
-              "bad value \"••••••\" and ••••••!");
+        scrub(SECRET("\"data\":{\"p\":\"Y29ycmVjdCBob3JzZQ==\"}"),
+              "bad value \"Y29ycmVjdCBob3JzZQ==\" and correct horse!", "bad value \"••••••\" and ••••••!");
         scrub(SECRET("\"data\":{\"p\":\"Y29ycmVjdCBob3JzZQ==\"}"), "cut short: \"rrect ho", "cut short: \"••••••");
         scrub(SECRET("\"stringData\":{\"p\":\"tell\\\"no\\none\"}"), "got \"tell\\\"no\\none\"", "got \"••••••\"");
         /* A value that does not occur must not shield the next in order. */
@@ -140,9 +144,11 @@ static void echoed_values_are_scrubbed_from_errors(void **state) {
         scrub(SECRET("\"metadata\":{\"annotations\":{\"kubectl.kubernetes.io/last-applied-configuration\":"
                      "\"{\\\"stringData\\\":{\\\"p\\\":\\\"OLDVALUE\\\"}}\"}}"),
               "metadata was OLDVALUE", "metadata was ••••••");
-        scrub(SECRET("\"metadata\":{\"annotations\":{\"kubectl.kubernetes.io/last-applied-configuration\":\"{OLDVALUE\"}}"),
+        scrub(SECRET("\"metadata\":{\"annotations\":{\"kubectl.kubernetes.io/"
+                     "last-applied-configuration\":\"{OLDVALUE\"}}"),
               "was OLDVALUE", "was ••••••");
-        scrub("{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"data\":{\"a\":\"open text\"}}", "bad: open text", "bad: open text");
+        scrub("{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"data\":{\"a\":\"open text\"}}", "bad: open text",
+              "bad: open text");
         scrub(SECRET("\"data\":{\"p\":\"QUJDREVG\"}"), "", "");
 }
 
@@ -195,7 +201,8 @@ static const struct value *random_secret(struct dice *d, struct arena *a, struct
         static const char *const fields[] = { "data", "stringData", "other" };
         const struct str way[] = { STR("metadata"), STR("annotations"),
                                    STR("kubectl.kubernetes.io/last-applied-configuration") };
-        const struct value *o = json(a, SECRET("\"metadata\":{\"name\":\"s\",\"namespace\":\"n\"},\"type\":\"Opaque\""));
+        const struct value *o =
+                json(a, SECRET("\"metadata\":{\"name\":\"s\",\"namespace\":\"n\"},\"type\":\"Opaque\""));
 
         for (int i = 0; i < 3; i++)
                 if (roll(d, 3))
@@ -212,7 +219,8 @@ static void assert_nothing_of(struct str out, const struct str *values, size_t c
 
                         /* Enough of what stands around it to see who let it through. */
                         if (at)
-                                fail_msg("%.*s in: …%.200s", STR_FMT(values[v]), at - (at - out.p < 100 ? at - out.p : 100));
+                                fail_msg("%.*s in: …%.200s", STR_FMT(values[v]),
+                                         at - (at - out.p < 100 ? at - out.p : 100));
                 }
         }
 }
@@ -241,13 +249,20 @@ static void no_value_of_a_secret_is_ever_printed(void **state) {
                 struct path_element steps[] = { path_field(STR("data")), path_field(STR("key1")) };
                 struct decide_note notes[] = {
                         { .kind = DECIDE_REPORTED, .path = { steps, 2 }, .owner = STR("someone"), .rule = "a rule" },
-                        { .kind = DECIDE_HANDOVER_DUE, .path = { steps, 2 }, .owner = STR("someone"), .rule = "a rule" },
+                        { .kind = DECIDE_HANDOVER_DUE,
+                          .path = { steps, 2 },
+                          .owner = STR("someone"),
+                          .rule = "a rule" },
                         { .kind = DECIDE_STAYS, .path = { steps, 1 }, .owner = STR("someone"), .rule = "a rule" },
                 };
-                const struct value *o[] = { random_secret(&dice, a, values, &count), random_secret(&dice, a, values, &count),
+                const struct value *o[] = { random_secret(&dice, a, values, &count),
+                                            random_secret(&dice, a, values, &count),
                                             random_secret(&dice, a, values, &count) };
-                struct diff_input in = { .before = roll(&dice, 5) ? o[0] : NULL, .after = o[1], .desired = o[2],
-                                         .notes = notes, .note_count = roll(&dice, 4) };
+                struct diff_input in = { .before = roll(&dice, 5) ? o[0] : NULL,
+                                         .after = o[1],
+                                         .desired = o[2],
+                                         .notes = notes,
+                                         .note_count = roll(&dice, 4) };
                 struct diff d;
 
                 assert_int_equal(diff_compare(&in, a, &d, NULL), 0);

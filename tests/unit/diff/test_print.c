@@ -87,7 +87,8 @@ static void no_line_is_wider_than_the_page(void **state) {
         (void)state;
         for (int i = 0; i < 1000; i++)
                 buf_addc(&wide, "漢\033");
-        struct diff_input in = { .before = config_map(a, "k", buf_str(&wide)), .after = config_map(a, "k", STR("short")) };
+        struct diff_input in = { .before = config_map(a, "k", buf_str(&wide)),
+                                 .after = config_map(a, "k", STR("short")) };
         print(a, &in, (struct diff_printer){ 0 }, &out);
         for (rest = buf_str(&out); str_next(&rest, '\n', &line);)
                 assert_true(text_columns(line) <= DIFF_PRINT_COLUMNS);
@@ -124,7 +125,8 @@ static void markdown_cannot_be_left(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(buf_done) struct buf out = buf_make(MIB);
         struct diff_input in = { .before = config_map(a, "a|b`c", STR("`` @team <script>")),
-                                 .after = config_map(a, "a|b`c", STR("x | y\n```\n# heading\n````\n")), .file = STR("f|`.yaml") };
+                                 .after = config_map(a, "a|b`c", STR("x | y\n```\n# heading\n````\n")),
+                                 .file = STR("f|`.yaml") };
 
         (void)state;
         print(a, &in, (struct diff_printer){ .format = DIFF_MARKDOWN }, &out);
@@ -140,7 +142,8 @@ static void markdown_cannot_be_left(void **state) {
 static void a_title_at_the_start_of_a_file_is_aligned(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(buf_done) struct buf out = buf_make(MIB);
-        struct diff_input in = { .before = config_map(a, "k", STR("old")), .after = config_map(a, "k", STR("new")),
+        struct diff_input in = { .before = config_map(a, "k", STR("old")),
+                                 .after = config_map(a, "k", STR("new")),
                                  .file = STR("some/file.yaml") };
 
         (void)state;
@@ -190,12 +193,14 @@ static void totals_name_what_there_is(void **state) {
 }
 
 static void times_are_shown_as_they_are_without_a_clock(void **state) {
-        static const char owners[] =
-                "{\"metadata\":{\"managedFields\":[{\"manager\":\"kubectl-edit\",\"operation\":\"Update\",\"apiVersion\":\"v1\","
-                "\"time\":\"2025-11-29T19:57:00Z\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:data\":{\"f:k\":{}}}}]}}";
-        static const char ours[] =
-                "{\"metadata\":{\"managedFields\":[{\"manager\":\"truce\",\"operation\":\"Apply\",\"apiVersion\":\"v1\","
-                "\"time\":\"2025-11-29T19:57:00Z\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:data\":{\"f:k\":{}}}}]}}";
+        static const char owners[] = "{\"metadata\":{\"managedFields\":[{\"manager\":\"kubectl-edit\",\"operation\":"
+                                     "\"Update\",\"apiVersion\":\"v1\","
+                                     "\"time\":\"2025-11-29T19:57:00Z\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:"
+                                     "data\":{\"f:k\":{}}}}]}}";
+        static const char ours[] = "{\"metadata\":{\"managedFields\":[{\"manager\":\"truce\",\"operation\":\"Apply\","
+                                   "\"apiVersion\":\"v1\","
+                                   "\"time\":\"2025-11-29T19:57:00Z\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:"
+                                   "data\":{\"f:k\":{}}}}]}}";
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(buf_done) struct buf out = buf_make(MIB);
         const struct value *before, *after;
@@ -214,15 +219,18 @@ static void times_are_shown_as_they_are_without_a_clock(void **state) {
 }
 
 static void summaries_fit_into_their_column(void **state) {
-        static const char *const words[] = { "a", "web:1.4", "a rather long value that goes on", "漢字漢字漢字漢字漢字漢字漢字漢字漢字" };
+        static const char *const words[] = { "a", "web:1.4", "a rather long value that goes on",
+                                             "漢字漢字漢字漢字漢字漢字漢字漢字漢字" };
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(words); i++) {
                 for (size_t j = 0; j < ARRAY_LEN(words); j++) {
                         _cleanup_(arena_freep) struct arena *a = arena_new(0);
                         _cleanup_(buf_done) struct buf out = buf_make(KIB);
-                        struct diff_input in = { .before = config_map(a, "a-name-that-is-much-too-long", str_from(words[i])),
-                                                 .after = config_map(a, "a-name-that-is-much-too-long", str_from(words[j])) };
+                        struct diff_input in = {
+                                .before = config_map(a, "a-name-that-is-much-too-long", str_from(words[i])),
+                                .after = config_map(a, "a-name-that-is-much-too-long", str_from(words[j]))
+                        };
                         struct diff d;
 
                         assert_int_equal(diff_compare(&in, a, &d, NULL), 0);

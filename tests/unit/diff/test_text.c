@@ -19,7 +19,10 @@ static void what_could_steer_a_terminal_is_escaped(void **state) {
                 { { "a\nb\tc\rd", 7 }, "a\\nb\\tc\\rd" },
                 { { "\033[31mred", 8 }, "\\x1b[31mred" },
                 { { "\0\a\x7f", 3 }, "\\x00\\x07\\x7f" },
-                { { "\xc2\x9b" "31m", 5 }, "\\x9b31m" },
+                { { "\xc2\x9b"
+                    "31m",
+                    5 },
+                  "\\x9b31m" },
                 { { "\xe2\x80\xae", 3 }, "\\u202e" },
                 { { "\xe2\x81\xa6", 3 }, "\\u2066" },
                 { { "\xef\xbb\xbf", 3 }, "\\ufeff" },
@@ -46,9 +49,19 @@ static void long_texts_are_cut_to_the_column(void **state) {
                 size_t max;
                 const char *out;
         } cases[] = {
-                { "abcdef", 6, "abcdef" }, { "abcdef", 5, "abcd…" }, { "abcdef", 1, "…" }, { "abcdef", 0, "" },
-                { "漢字漢", 6, "漢字漢" }, { "漢字漢", 5, "漢字…" }, { "漢字漢", 4, "漢…" },  { "\x1b\x1b", 8, "\\x1b\\x1b" },
-                { "\x1b\x1b", 7, "\\x1b…" }, { "e\xcc\x81" "e\xcc\x81" "e", 2, "e\xcc\x81…" },
+                { "abcdef", 6, "abcdef" },
+                { "abcdef", 5, "abcd…" },
+                { "abcdef", 1, "…" },
+                { "abcdef", 0, "" },
+                { "漢字漢", 6, "漢字漢" },
+                { "漢字漢", 5, "漢字…" },
+                { "漢字漢", 4, "漢…" },
+                { "\x1b\x1b", 8, "\\x1b\\x1b" },
+                { "\x1b\x1b", 7, "\\x1b…" },
+                { "e\xcc\x81"
+                  "e\xcc\x81"
+                  "e",
+                  2, "e\xcc\x81…" },
         };
 
         (void)state;
