@@ -127,8 +127,9 @@ static const struct value *with_owners(struct dice *dice, struct arena *a, const
                 "00:00Z\","
                 "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:b\":{\"f:a\":{},\"f:b\":{}},\"f:name\":{}}}"
                 "}",
-                "{\"manager\":\"x\\u001b[0m\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"subresource\":\"scale\","
-                "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:env\":{\"v:\\\"a\\\"\":{}}}}}",
+                ("{\"manager\":\"x\\u001b[0m\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"subresource\":"
+                 "\"scale\","
+                 "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:env\":{\"v:\\\"a\\\"\":{}}}}}"),
         };
         struct value_list_builder list = { 0 };
         const struct str way[] = { STR("metadata"), STR("managedFields") };
