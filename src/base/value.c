@@ -303,22 +303,108 @@ static bool is_number(const struct value *v) {
         return v->kind == VALUE_INT || v->kind == VALUE_UINT || v->kind == VALUE_DECIMAL;
 }
 
-static long double number_of(const struct value *v) {
-        switch (v->kind) {
-        case VALUE_INT:
-                return (long double)v->i64;
-        case VALUE_UINT:
-                return (long double)v->u64;
-        default:
-                return strtold(v->text.p, NULL);
+/* A number apart from its spelling: ±0.d₁d₂d₃… × 10^exponent, d₁ and the last digit not 0. */
+struct decimal {
+        bool negative;
+        struct str digits; /* may hold a point, which means nothing any more; empty for zero */
+        int64_t exponent;
+        char own[24]; /* the text of an integer */
+};
+
+#define EXPONENT_MAX INT64_C(1000000000000000)
+
+/* The number behind an "e"; beyond EXPONENT_MAX all are alike. */
+static int64_t exponent_of(struct str text) {
+        int64_t exponent = 0;
+        bool negative = text.n && text.p[0] == '-';
+
+        for (size_t i = 0; i < text.n && exponent < EXPONENT_MAX; i++) {
+                if (text.p[i] >= '0' && text.p[i] <= '9')
+                        exponent = exponent * 10 + (text.p[i] - '0');
         }
+        return negative ? -exponent : exponent;
 }
 
-/* long double holds every 64-bit integer exactly, so integers of any kind compare exactly. */
-static int number_cmp(const struct value *a, const struct value *b) {
-        long double x = number_of(a), y = number_of(b);
+static void set_decimal(struct decimal *d, struct str text) {
+        size_t end = 0, first = SIZE_MAX, last = 0;
+        int64_t exponent = 0;
+        bool after_point = false;
 
-        return (x > y) - (x < y);
+        d->negative = text.n && text.p[0] == '-';
+        for (; end < text.n && text.p[end] != 'e' && text.p[end] != 'E'; end++) {
+                char c = text.p[end];
+
+                if (c == '.')
+                        after_point = true;
+                if (c < '0' || c > '9')
+                        continue;
+                if (c != '0' && first == SIZE_MAX)
+                        first = end;
+                if (c != '0')
+                        last = end + 1;
+                /* Digits before the point raise the exponent, zeros between it and the first digit lower it. */
+                if (after_point)
+                        exponent -= first == SIZE_MAX;
+                else
+                        exponent += first != SIZE_MAX;
+        }
+        d->digits = first == SIZE_MAX ? (struct str){ 0 } : str_sub(text, first, last);
+        d->exponent = exponent + exponent_of(str_sub(text, end + 1, text.n));
+        if (d->digits.n == 0)
+                *d = (struct decimal){ 0 };
+}
+
+static void decimal_of(const struct value *v, struct decimal *ret_decimal) {
+        char *own = ret_decimal->own;
+
+        if (v->kind == VALUE_DECIMAL) {
+                set_decimal(ret_decimal, v->text);
+                return;
+        }
+        if (v->kind == VALUE_INT)
+                snprintf(own, sizeof ret_decimal->own, "%lld", (long long)v->i64);
+        else
+                snprintf(own, sizeof ret_decimal->own, "%llu", (unsigned long long)v->u64);
+        set_decimal(ret_decimal, str_from(own));
+}
+
+/* The next digit, or 0 behind the last one. */
+static char next_digit(struct str *digits) {
+        while (digits->n) {
+                char c = digits->p[0];
+
+                *digits = str_sub(*digits, 1, digits->n);
+                if (c != '.')
+                        return c;
+        }
+        return '\0';
+}
+
+static int magnitude_cmp(struct decimal *a, struct decimal *b) {
+        /* Zero has no first digit, and is below all. */
+        if (a->digits.n == 0 || b->digits.n == 0)
+                return (a->digits.n > 0) - (b->digits.n > 0);
+        if (a->exponent != b->exponent)
+                return a->exponent > b->exponent ? 1 : -1;
+        while (a->digits.n || b->digits.n) {
+                char x = next_digit(&a->digits), y = next_digit(&b->digits);
+
+                if (x != y)
+                        return x > y ? 1 : -1;
+        }
+        return 0;
+}
+
+static int number_cmp(const struct value *a, const struct value *b) {
+        struct decimal x, y;
+
+        if (a->kind == VALUE_INT && b->kind == VALUE_INT)
+                return (a->i64 > b->i64) - (a->i64 < b->i64);
+        decimal_of(a, &x);
+        decimal_of(b, &y);
+        if (x.negative != y.negative)
+                return x.negative ? -1 : 1;
+        return x.negative ? magnitude_cmp(&y, &x) : magnitude_cmp(&x, &y);
 }
 
 static int kind_rank(const struct value *v) {
@@ -440,6 +526,17 @@ static void print_break(const struct printer *p, unsigned depth) {
                 buf_addf(p->out, "\n%*s", (int)(p->indent * depth), "");
 }
 
+/* One spelling for all equal numbers. */
+static void print_decimal(const struct value *v, struct buf *out) {
+        struct decimal d;
+
+        decimal_of(v, &d);
+        buf_addc(out, d.negative ? "-." : ".");
+        for (char c; (c = next_digit(&d.digits));)
+                buf_addch(out, c);
+        buf_addf(out, "e%lld", (long long)d.exponent);
+}
+
 static void print_value(const struct printer *p, const struct value *v, unsigned depth);
 
 static void print_list(const struct printer *p, const struct value *v, unsigned depth) {
@@ -475,8 +572,8 @@ static void print_value(const struct printer *p, const struct value *v, unsigned
                 print_list(p, v, depth);
         else if (v->kind == VALUE_MAP)
                 print_map(p, v, depth);
-        else if (v->kind == VALUE_DECIMAL && p->same_numbers_alike)
-                buf_addf(p->out, "%.21Lg", number_of(v) + 0.0L); /* -0 becomes 0, its equal */
+        else if (p->same_numbers_alike && is_number(v))
+                print_decimal(v, p->out);
         else
                 print_scalar(v, p->out);
 }

@@ -118,7 +118,7 @@ const struct value *value_dup(struct arena *a, const struct value *v);
 
 /*
  * Deep equality of content; lines do not count. Numbers are equal when they denote the same number (1 and 1.0 and 1e0),
- * exactly for all 64-bit integers and doubles; longer decimals are compared to 19 digits.
+ * exactly, at any length.
  * NULL equals only NULL.
  */
 bool value_equal(const struct value *a, const struct value *b);
