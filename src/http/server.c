@@ -196,7 +196,7 @@ static unsigned port_of(int fd) {
 int http_server_new(struct loop *l, struct str listen, struct agent *agent, struct kube_transport *transport,
                     struct http_server **ret_server, struct err *err) {
         union address address;
-        int fd, r = parse_listen(listen, &address, err);
+        int fd = -1, r = parse_listen(listen, &address, err);
 
         if (r == 0)
                 r = open_socket(&address, listen, &fd, err);

@@ -3,10 +3,10 @@
  * The differential test of own/: are the fingerprint and the no-op proof ever wrong?
  *
  * Objects of many kinds are applied to a real API server. Then, thousands of times: Git's object is edited, or somebody
- * else writes the live one; the proof and the fingerprint say what they say; and a server-side apply of the edited object
- * (dry-run first, then for real) shows the truth. "Nothing would change" where the server changes anything (content,
- * generation, resourceVersion, who owns what) or refuses is a failure. "Cannot prove" is only counted. Each judgement is
- * made twice, with what is known of the type and with nothing known.
+ * else writes the live one; the proof and the fingerprint say what they say; and a server-side apply of the edited
+ * object (dry-run first, then for real) shows the truth. "Nothing would change" where the server changes anything
+ * (content, generation, resourceVersion, who owns what) or refuses is a failure. "Cannot prove" is only counted. Each
+ * judgement is made twice, with what is known of the type and with nothing known.
  *
  * Before the edits, the set that fieldset_of_value() expects is held against the one the server recorded.
  *
@@ -24,11 +24,11 @@
 #include "own/fingerprint.h"
 #include "own/proof.h"
 
-#define COPIES 4
+#define COPIES      4
 #define MAX_OBJECTS 512
-#define BATCH 160
-#define MAX_TRIES 4
-#define APPLY_TYPE "application/apply-patch+yaml"
+#define BATCH       160
+#define MAX_TRIES   4
+#define APPLY_TYPE  "application/apply-patch+yaml"
 
 /* One object under test. `desired` is what Git says, and what truce applied when nothing is under way. */
 struct subject {
@@ -137,7 +137,7 @@ static const struct value *answer_of(struct trial *t) {
 
 /* Sends the requests of those trials whose flag is set. */
 static void send_some(struct trial *trials, size_t count, const bool *send) {
-        struct http_request *list[BATCH];
+        struct http_request *list[BATCH] = { 0 };
         size_t n = 0;
 
         for (size_t i = 0; i < count; i++)
@@ -173,7 +173,8 @@ static bool same_owners(struct arena *a, const struct value *x, const struct val
                 return false;
         for (size_t i = 0; i < mx.count; i++) {
                 const struct managed_entry *e = &mx.entries[i];
-                const struct managed_entry *o = managed_find(&my, e->manager, e->operation, e->subresource, e->api_version);
+                const struct managed_entry *o =
+                        managed_find(&my, e->manager, e->operation, e->subresource, e->api_version);
 
                 if (!o || e->broken || o->broken || !fieldset_equal(e->set, o->set))
                         return false;
@@ -251,7 +252,8 @@ static void one_request(const char *method, struct str path, const char *type, c
 
 static void learn_crd(const struct value *crd) {
         const struct value *versions = value_path(crd, "spec", "versions", NULL);
-        struct str group = text_at(crd, "spec", "group"), kind = value_text(value_path(crd, "spec", "names", "kind", NULL));
+        struct str group = text_at(crd, "spec", "group"),
+                   kind = value_text(value_path(crd, "spec", "names", "kind", NULL));
 
         for (size_t i = 0; i < value_count(versions); i++) {
                 struct str version = text_at(versions->list.items[i], "name", NULL);
@@ -388,8 +390,9 @@ static void check_sets(void) {
                 proven += proof.holds;
                 if (is_exact && !fieldset_equal(ours, mine)) {
                         failures++;
-                        printf("  set of %.*s:\n    server %s\n    ours   %s\n", STR_FMT(text_at(s->desired, "kind", NULL)),
-                               fieldset_text(a, ours).p, fieldset_text(a, mine).p);
+                        printf("  set of %.*s:\n    server %s\n    ours   %s\n",
+                               STR_FMT(text_at(s->desired, "kind", NULL)), fieldset_text(a, ours).p,
+                               fieldset_text(a, mine).p);
                 }
                 if (i < subject_count / COPIES && !proof.holds)
                         printf("  not proven: %.*s %.*s: %.*s %s\n", STR_FMT(text_at(s->desired, "kind", NULL)),
@@ -397,8 +400,8 @@ static void check_sets(void) {
                                proof_reason_text(proof.reason));
                 arena_free(a);
         }
-        printf("sets: %u objects, %u sets told exactly, %u equal to the server's; %u proven without a fingerprint\n", ready,
-               exact, equal, proven);
+        printf("sets: %u objects, %u sets told exactly, %u equal to the server's; %u proven without a fingerprint\n",
+               ready, exact, equal, proven);
 }
 
 static const char *other_version(struct str api_version) {
@@ -444,7 +447,8 @@ static bool begin(struct trial *t) {
         if (t->category == EDIT_VERSION) {
                 t->desired = has_other_version(t->subject) ? changed_version(t, d) : NULL;
         } else if (t->category == EDIT_FOREIGN) {
-                t->desired = roll(4) ? d : edit_make(roll(2) ? EDIT_ORDINARY : EDIT_REORDER, d, t->subject->live, t->arena);
+                t->desired =
+                        roll(4) ? d : edit_make(roll(2) ? EDIT_ORDINARY : EDIT_REORDER, d, t->subject->live, t->arena);
                 if (t->desired && !foreign_make(d, t->subject->live, t->arena, &t->foreign))
                         t->desired = NULL;
         } else {
@@ -533,8 +537,9 @@ static void read_live(struct trial *trials, size_t count) {
                 struct trial *t = &trials[i];
 
                 which[i] = t->pending;
-                t->request = (struct http_request){ .method = "GET",
-                                                    .path = path_of(t->arena, t->subject->desired, t->get_version, "") };
+                t->request =
+                        (struct http_request){ .method = "GET",
+                                               .path = path_of(t->arena, t->subject->desired, t->get_version, "") };
         }
         send_some(trials, count, which);
         for (size_t i = 0; i < count; i++)
@@ -619,7 +624,8 @@ static void contradict(struct trial *t) {
         else if (!by_proof && t->request.status == 200)
                 t->doubted = true;
         else
-                report(t, who_said(t), t->request.status == 200 ? "the server would change the object" : "the server refuses");
+                report(t, who_said(t),
+                       t->request.status == 200 ? "the server would change the object" : "the server refuses");
 }
 
 /* Applies the doubted for real, then asks again: does it change once more? */
@@ -630,8 +636,9 @@ static void resolve_doubts(struct trial *trials, size_t count) {
                 for (size_t i = 0; i < count; i++) {
                         which[i] = trials[i].doubted;
                         if (which[i])
-                                ask(&trials[i], "PATCH", round ? "?fieldManager=truce&dryRun=All" : "?fieldManager=truce",
-                                    APPLY_TYPE, with_uid(&trials[i]));
+                                ask(&trials[i], "PATCH",
+                                    round ? "?fieldManager=truce&dryRun=All" : "?fieldManager=truce", APPLY_TYPE,
+                                    with_uid(&trials[i]));
                 }
                 send_some(trials, count, which);
                 for (size_t i = 0; i < count; i++) {
@@ -767,7 +774,9 @@ static size_t fill_batch(struct trial *trials) {
         for (size_t i = 0; i < BATCH; i++) {
                 struct trial *t = &trials[count];
 
-                *t = (struct trial){ .arena = arena_new(0), .category = order[i * ARRAY_LEN(order) / BATCH], .pending = true };
+                *t = (struct trial){ .arena = arena_new(0),
+                                     .category = order[i * ARRAY_LEN(order) / BATCH],
+                                     .pending = true };
                 if (!choose(t, taken)) {
                         arena_free(t->arena);
                         continue;
@@ -810,8 +819,8 @@ static bool evenly_done(unsigned wanted) {
 }
 
 static void print_row(const char *name, const struct tally *y) {
-        printf("%-16s %6u %8u %12u %10u %8u %9u %9u %6u\n", name, y->edits, y->proven, y->printed, y->no_change, y->refused,
-               y->blocked, y->restless, y->wrong);
+        printf("%-16s %6u %8u %12u %10u %8u %9u %9u %6u\n", name, y->edits, y->proven, y->printed, y->no_change,
+               y->refused, y->blocked, y->restless, y->wrong);
 }
 
 static void print_table(void) {
@@ -873,18 +882,19 @@ static void remove_everything(struct str ns) {
 
 int main(int argc, char **argv) {
         static struct trial trials[BATCH];
-        const char *url = getenv("TRUCE_TEST_SERVER"), *ca = getenv("TRUCE_TEST_CA"), *token = getenv("TRUCE_TEST_TOKEN");
+        const char *url = getenv("TRUCE_TEST_SERVER"), *ca = getenv("TRUCE_TEST_CA"),
+                   *token = getenv("TRUCE_TEST_TOKEN");
         int64_t wanted, seed = 1;
 
         setvbuf(stdout, NULL, _IOLBF, 0);
-        if (argc < 3 || !str_to_i64(str_from(argv[2]), &wanted) || (argc > 3 && !str_to_i64(str_from(argv[3]), &seed)) ||
-            !url || !ca || !token)
+        if (argc < 3 || !str_to_i64(str_from(argv[2]), &wanted) ||
+            (argc > 3 && !str_to_i64(str_from(argv[3]), &seed)) || !url || !ca || !token)
                 die("usage: diff_proof FOLDER EDITS [SEED], with the environment of tests/cluster");
         roll_seed((uint64_t)seed);
         world = arena_new(0);
         server = http_new(url, ca, token);
 
-        struct str ns = arena_strf(world, "diff-proof-%lld", (long long)seed);
+        struct str ns = arena_strf(world, "diff-proof-%lld-%d", (long long)seed, (int)getpid());
         make_namespace(ns);
         apply_crds(argv[1]);
         load_subjects(argv[1], ns);
