@@ -322,8 +322,8 @@ static int move_ownership(struct desk *d, struct err *err) {
                 send_patch(d, HANDOVER_GIVE, "handing over", give.paths[0]);
         } else if (back.count && act) {
                 res = handover_take_back(d->in->live, back.paths, back.count,
-                                         value_text(value_getc(d->in->desired, "apiVersion")), d->arena,
-                                         &d->out.patch, &d->out.after, err);
+                                         value_text(value_getc(d->in->desired, "apiVersion")), d->arena, &d->out.patch,
+                                         &d->out.after, err);
                 send_patch(d, HANDOVER_TAKE_BACK, "taking back", back.paths[0]);
         }
         d->masked = d->out.effective;
@@ -438,9 +438,9 @@ const char *decide_verdict_name(enum decide_verdict v) {
 
 const char *decide_note_name(enum decide_note_kind k) {
         static const char *const names[] = {
-                [DECIDE_YIELDED] = "yielded", [DECIDE_REPORTED] = "reported",         [DECIDE_TAKEN] = "taken",
-                [DECIDE_LEAVING] = "leaving", [DECIDE_STAYS] = "stays",
-                [DECIDE_HANDOVER_DUE] = "handover-due", [DECIDE_HELD] = "held",
+                [DECIDE_YIELDED] = "yielded", [DECIDE_REPORTED] = "reported", [DECIDE_TAKEN] = "taken",
+                [DECIDE_LEAVING] = "leaving", [DECIDE_STAYS] = "stays",       [DECIDE_HANDOVER_DUE] = "handover-due",
+                [DECIDE_HELD] = "held",
         };
 
         return names[k];

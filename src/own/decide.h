@@ -3,13 +3,13 @@
  * The decision for one object: what to send, if anything, and why (design §6).
  *
  * Pure: everything it knows comes in `struct decide_input`, everything it wants is in `struct decision`. Whoever acts
- * on it sends exactly one request, and asks again with the new live object:
+ * on it sends exactly one request, and asks again with the new live object. By verdict:
  *
- *      decide() → NOTHING                        done, no request
- *               → CREATE/APPLY/DRY_RUN  body     send; 200: store fingerprint_of() its response; 409 with causes:
- *                                                decide_conflict(), send its decision; other 409, 422 uid: read live anew
- *               → PATCH                 patch    send; handover_check() the response; decide() with that response as live
- *               → WAIT, REFUSE                   show the reason
+ *  - NOTHING: done, no request.
+ *  - CREATE, APPLY, DRY_RUN: send `body`. 200: store fingerprint_of() its response. 409 with causes: decide_conflict(),
+ *    and send what that says. Another 409, or 422 on the uid: read live anew.
+ *  - PATCH: send `patch`, handover_check() the response, decide() again with the response as live.
+ *  - WAIT, REFUSE: show the reason.
  *
  * Everything in a decision lives in the arena given, or is borrowed from the input.
  */
@@ -31,28 +31,28 @@ enum decide_verdict {
         DECIDE_CREATE,  /* apply without uid: the object does not exist; `dry_run` says how */
         DECIDE_APPLY,
         DECIDE_DRY_RUN,
-        DECIDE_PATCH,   /* a JSON patch on managedFields must go first */
-        DECIDE_WAIT,    /* the object is being deleted: look again when it is gone */
-        DECIDE_REFUSE,  /* never touched: see `reason` */
+        DECIDE_PATCH,  /* a JSON patch on managedFields must go first */
+        DECIDE_WAIT,   /* the object is being deleted: look again when it is gone */
+        DECIDE_REFUSE, /* never touched: see `reason` */
 };
 
 /* Why a path is not in the body, or is worth a word. */
 enum decide_note_kind {
-        DECIDE_YIELDED,     /* left to its owner by rule or scaler */
-        DECIDE_REPORTED,    /* another owner's; differs from Git; left alone */
-        DECIDE_TAKEN,       /* forced from its owner */
-        DECIDE_LEAVING,     /* we owned it, Git no longer has it: this apply lets it go */
-        DECIDE_STAYS,       /* Git removed it, but another owner keeps it */
+        DECIDE_YIELDED,      /* left to its owner by rule or scaler */
+        DECIDE_REPORTED,     /* another owner's; differs from Git; left alone */
+        DECIDE_TAKEN,        /* forced from its owner */
+        DECIDE_LEAVING,      /* we owned it, Git no longer has it: this apply lets it go */
+        DECIDE_STAYS,        /* Git removed it, but another owner keeps it */
         DECIDE_HANDOVER_DUE, /* yielded, still ours: a hand-over comes first; diffs mask it */
-        DECIDE_HELD,        /* its scaler or rule has gone; taken back when the hold is over */
+        DECIDE_HELD,         /* its scaler or rule has gone; taken back when the hold is over */
 };
 
 struct decide_note {
         enum decide_note_kind kind;
         struct field_path path;
-        struct str owner;        /* manager, or the scaler in words; may be empty */
+        struct str owner; /* manager, or the scaler in words; may be empty */
         struct str subresource;
-        const char *rule;        /* never NULL */
+        const char *rule; /* never NULL */
 };
 
 /* A path left out of the body because its owner keeps it: hand it back in with the next decide() of this object. */
@@ -63,11 +63,11 @@ struct decide_withheld {
 };
 
 struct decide_input {
-        const struct value *desired;       /* tracked, as it would be applied; no uid, no resourceVersion */
-        const struct value *live;          /* NULL: it does not exist */
-        const struct managed *managed;     /* of live; NULL: read from live */
-        const struct schema *type;         /* NULL: only the built-in table is used */
-        const struct value *crd;           /* of its kind, for the scale subresource; may be NULL */
+        const struct value *desired;   /* tracked, as it would be applied; no uid, no resourceVersion */
+        const struct value *live;      /* NULL: it does not exist */
+        const struct managed *managed; /* of live; NULL: read from live */
+        const struct schema *type;     /* NULL: only the built-in table is used */
+        const struct value *crd;       /* of its kind, for the scale subresource; may be NULL */
 
         const struct hash_key *key;        /* the installation's */
         const struct hash128 *fingerprint; /* stored for it; NULL: none */
@@ -81,7 +81,7 @@ struct decide_input {
 
         struct str foreign_tracker; /* who else tracks the live object; empty: nobody */
         bool replicas_hold;         /* its scaler has been gone for less than the hold */
-        bool kept_left_git;         /* this revision removed a path the last one had: what the keeper holds of it goes */
+        bool kept_left_git; /* this revision removed a path the last one had: what the keeper holds of it goes */
         enum decide_mode mode;
 };
 
@@ -94,10 +94,10 @@ struct decision {
         const struct value *patch;   /* PATCH: JSON patch operations */
         struct managed after;        /* PATCH: for handover_check() */
         enum handover_kind handover; /* PATCH: GIVE, TAKE_BACK, or NOTHING for a take-over */
-        bool takes_replicas_back;    /* this ends what a scaler that is gone had set: a hold begins, see `replicas_hold` */
+        bool takes_replicas_back; /* this ends what a scaler that is gone had set: a hold begins, see `replicas_hold` */
         const struct value *effective; /* desired without what is left out: the `desired` of fingerprint_of() */
-        struct str reason;           /* one line for people; never empty */
-        struct proof proof;          /* why it did not hold, when it was tried */
+        struct str reason;             /* one line for people; never empty */
+        struct proof proof;            /* why it did not hold, when it was tried */
         const struct decide_note *notes;
         size_t note_count;
         const struct decide_withheld *withheld; /* what decide_conflict() left out; keep it for the next decide() */
@@ -126,8 +126,8 @@ int decide_cause_parse(struct str message, struct str field, struct decide_cause
 /*
  * After a 409 with causes for `before` (the decision that was sent): take, yield or report each path by policy. The
  * result is an APPLY or DRY_RUN, without what is left out, forced only when something is taken (with uid and
- * resourceVersion of in->live); or NOTHING when what is left is already so; or REFUSE when a cause cannot be matched with
- * a path of the live object's managedFields (read live anew once, then report).
+ * resourceVersion of in->live); or NOTHING when what is left is already so; or REFUSE when a cause cannot be matched
+ * with a path of the live object's managedFields (read live anew once, then report).
  */
 int decide_conflict(const struct decide_input *in, const struct decision *before, const struct decide_cause *causes,
                     size_t count, struct arena *a, struct decision *ret_decision, struct err *err);

@@ -106,7 +106,8 @@ int decide_conflict(const struct decide_input *in, const struct decision *before
                         return 0;
                 }
         d.masked = d.out.effective;
-        d.needs_version = d.needs_version || leaves_ours(&d) || value_path(before->body, "metadata", "resourceVersion", NULL);
+        d.needs_version =
+                d.needs_version || leaves_ours(&d) || value_path(before->body, "metadata", "resourceVersion", NULL);
         if (d.out.force || !desk_converged(&d)) {
                 desk_send(&d, d.masked);
                 desk_reason(&d, d.out.force ? "taking from %.*s" : "leaving to %.*s", STR_FMT(causes[0].manager));

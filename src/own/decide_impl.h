@@ -19,9 +19,9 @@ struct desk {
         bool has_replicas;
         struct field_path replicas;
         struct scale_state scale;
-        struct path_list yields;     /* left out of the body */
-        const struct value *masked;  /* effective, with due hand-overs at their live value (dry-runs) */
-        bool needs_version;          /* the request must carry the resourceVersion */
+        struct path_list yields;    /* left out of the body */
+        const struct value *masked; /* effective, with due hand-overs at their live value (dry-runs) */
+        bool needs_version;         /* the request must carry the resourceVersion */
         struct decision out;
 };
 

@@ -95,8 +95,9 @@ static void meet_owner(struct desk *d, struct field_path p, const struct managed
         const struct fieldset *shared = fieldset_intersect(d->arena, mine, e->set);
         struct policy_answer answer = desk_ask(d, e, p);
         bool item = p.elements[p.count - 1].kind != PATH_FIELD;
-        struct decide_note stays = { .kind = DECIDE_STAYS, .path = p, .owner = e->manager,
-                                     .subresource = e->subresource, .rule = answer.rule };
+        struct decide_note stays = {
+                .kind = DECIDE_STAYS, .path = p, .owner = e->manager, .subresource = e->subresource, .rule = answer.rule
+        };
 
         if (answer.action == POLICY_TAKE && !fieldset_is_empty(shared)) {
                 strip(d, s, e, shared);

@@ -349,8 +349,8 @@ size_t fieldset_paths(const struct fieldset *set, struct arena *a, const struct 
 }
 
 static const char *const stripped_metadata[] = {
-        "name",       "namespace",         "uid",      "generation",    "resourceVersion",
-        "selfLink",   "creationTimestamp", "clusterName", "managedFields",
+        "name",     "namespace",         "uid",         "generation",    "resourceVersion",
+        "selfLink", "creationTimestamp", "clusterName", "managedFields",
 };
 
 static bool is_stripped_metadata(struct str name) {

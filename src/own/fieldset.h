@@ -85,9 +85,9 @@ size_t fieldset_paths(const struct fieldset *set, struct arena *a, const struct 
 size_t fieldset_count(const struct fieldset *set);
 
 /*
- * Without what the server never tracks: apiVersion, kind, metadata itself and metadata.{name, namespace, uid, generation,
- * resourceVersion, creationTimestamp, selfLink, managedFields, clusterName}. Labels, annotations, finalizers and
- * ownerReferences stay.
+ * Without what the server never tracks: apiVersion, kind, metadata itself and metadata.{name, namespace, uid,
+ * generation, resourceVersion, creationTimestamp, selfLink, managedFields, clusterName}. Labels, annotations,
+ * finalizers and ownerReferences stay.
  */
 const struct fieldset *fieldset_strip(struct arena *a, const struct fieldset *set);
 /* Is it one of those paths? */
@@ -95,8 +95,8 @@ bool fieldset_is_stripped(struct field_path p);
 
 /*
  * The set an apply of this object would own (already stripped). *ret_exact (may be NULL) is false when the schema left
- * something open that matters: there lists were taken as atomic and maps as structs. A keyed item whose key cannot be told
- * is entered by index and makes the set inexact.
+ * something open that matters: there lists were taken as atomic and maps as structs. A keyed item whose key cannot be
+ * told is entered by index and makes the set inexact.
  */
 const struct fieldset *fieldset_of_value(const struct value *object, const struct schema *type, struct arena *a,
                                          bool *ret_exact);

@@ -6,8 +6,8 @@
  * set) and the live object projected on that set, list items in live order. It is taken from the response of a
  * successful apply, or after a dry-run that changed nothing. While a later live object gives the same fingerprint, an
  * apply would change nothing: no request is needed, also where the server spells values differently from Git, or a
- * webhook always rewrites one of ours. It answers only "unchanged since", never "equal to Git": a fingerprint must not be
- * stored for an object on which an apply was not seen to be a no-op or to succeed.
+ * webhook always rewrites one of ours. It answers only "unchanged since", never "equal to Git": a fingerprint must not
+ * be stored for an object on which an apply was not seen to be a no-op or to succeed.
  *
  * Seen on a real server, with an equal fingerprint: objects that change at every apply (generation +1 for an empty list
  * the server drops), and a 409 when another manager came to share, with equal values, a path the server spells its own

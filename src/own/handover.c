@@ -71,10 +71,9 @@ static void add_to(struct rewrite *w, struct str manager, enum managed_operation
                 return;
         }
         w->has_made = true;
-        w->made = (struct managed_entry){ .manager = manager,
-                                          .operation = operation,
-                                          .api_version = api_version,
-                                          .set = set };
+        w->made = (struct managed_entry){
+                .manager = manager, .operation = operation, .api_version = api_version, .set = set
+        };
 }
 
 static const struct value *entry_value(struct arena *a, const struct managed_entry *e) {
@@ -195,8 +194,8 @@ int handover_take_over(const struct value *live, const struct handover_strip *st
                 return res;
         for (size_t i = 0; i < count; i++) {
                 const struct managed_entry *from = strips[i].entry;
-                const struct managed_entry *e = managed_find(&w.before, from->manager, from->operation,
-                                                             from->subresource, from->api_version);
+                const struct managed_entry *e =
+                        managed_find(&w.before, from->manager, from->operation, from->subresource, from->api_version);
 
                 if (!e || e->broken || managed_is_ours(e))
                         continue;
@@ -220,8 +219,8 @@ int handover_check(const struct value *response, const struct managed *after, st
                 return res;
         for (size_t i = 0; i < after->count; i++) {
                 const struct managed_entry *want = &after->entries[i];
-                const struct managed_entry *have = managed_find(&now, want->manager, want->operation,
-                                                                want->subresource, want->api_version);
+                const struct managed_entry *have =
+                        managed_find(&now, want->manager, want->operation, want->subresource, want->api_version);
                 bool gone = fieldset_is_empty(want->set);
 
                 if (gone ? have != NULL : !have || have->broken || !fieldset_equal(have->set, want->set))

@@ -32,7 +32,8 @@ enum handover_kind {
 enum handover_wish {
         HANDOVER_YIELD, /* it is scaled, ignored or yielded: it must leave what we own */
         HANDOVER_OWN,   /* Git has it and nobody else is to have it */
-        HANDOVER_DROP,  /* Git removed it (or an ancestor) and no scaler or rule wants it: it must come back to go cleanly */
+        HANDOVER_DROP,  /* Git removed it (or an ancestor) and no scaler or rule wants it: it must come back to go
+                           cleanly */
 };
 
 /* Decides for one path. `hold`: a scaler or rule left so recently that a take-back must still wait. */
@@ -47,7 +48,8 @@ enum handover_kind handover_decide(const struct managed *m, struct field_path pa
  */
 int handover_give(const struct value *live, const struct field_path *paths, size_t count, struct arena *a,
                   const struct value **ret_patch, struct managed *ret_after, struct err *err);
-/* The reverse: from every keeper entry into our entry, which is made when it is missing (`api_version`: the desired one). */
+/* The reverse: from every keeper entry into our entry, which is made when it is missing (`api_version`: the desired
+ * one). */
 int handover_take_back(const struct value *live, const struct field_path *paths, size_t count, struct str api_version,
                        struct arena *a, const struct value **ret_patch, struct managed *ret_after, struct err *err);
 /* What a take-over strips from one entry of another owner. */
@@ -61,8 +63,8 @@ int handover_take_over(const struct value *live, const struct handover_strip *st
 
 /*
  * Holds the response of such a patch against what was meant: every entry it changed must be there as sent, or be gone
- * when nothing was left of it (`after` shows it with an empty set). CONFLICT when one is not (the caller lists the object
- * anew and decides again); what we own is then unknown.
+ * when nothing was left of it (`after` shows it with an empty set). CONFLICT when one is not (the caller lists the
+ * object anew and decides again); what we own is then unknown.
  */
 int handover_check(const struct value *response, const struct managed *after, struct arena *a, struct err *err);
 

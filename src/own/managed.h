@@ -20,7 +20,7 @@
 #include "own/intern.h"
 
 #define OWN_MANAGER "truce"
-#define OWN_KEEPER "truce-keeper"
+#define OWN_KEEPER  "truce-keeper"
 
 /* Entries of one object. The server caps Update entries at ten and has no cap on Apply entries. */
 #define MANAGED_MAX_ENTRIES 256
@@ -33,10 +33,10 @@ enum managed_operation {
 struct managed_entry {
         struct str manager;
         enum managed_operation operation;
-        struct str subresource;      /* empty: the object itself */
+        struct str subresource; /* empty: the object itself */
         struct str api_version;
-        struct str time;             /* RFC 3339, empty in the reduced form */
-        const struct fieldset *set;  /* NULL when broken */
+        struct str time;            /* RFC 3339, empty in the reduced form */
+        const struct fieldset *set; /* NULL when broken */
         bool broken;
 };
 

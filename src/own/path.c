@@ -271,8 +271,7 @@ static bool item_has_key(const struct value *item, const struct value *key, cons
         if (schema_form(list_type) != SCHEMA_LIST_MAP)
                 return true;
         for (size_t i = 0; i < list_type->key_count; i++)
-                if (key_of_item(item, list_type->keys[i].name, list_type) &&
-                    !value_get(key, list_type->keys[i].name))
+                if (key_of_item(item, list_type->keys[i].name, list_type) && !value_get(key, list_type->keys[i].name))
                         return false;
         return true;
 }
@@ -417,7 +416,7 @@ static const struct value *edit_at(const struct edit *e, const struct value *v, 
         bool field = e->path.elements[depth].kind == PATH_FIELD;
         const struct value *new = field ? edit_field(e, v, depth, type) : edit_item(e, v, depth, type);
         bool item_itself = depth > 0 && e->path.elements[depth - 1].kind != PATH_FIELD;
-        bool emptied = new != v && value_count(new) == 0;
+        bool emptied = new != v &&value_count(new) == 0;
 
         return e->kind == EDIT_PRUNE && emptied && depth > 0 && !item_itself ? NULL : new;
 }

@@ -14,15 +14,15 @@
 #include "own/scaler.h"
 
 enum policy_class {
-        POLICY_OURS,        /* truce */
-        POLICY_KEEPER,      /* truce-keeper */
-        POLICY_PERSON,      /* a person's editing tool: kubectl edit/patch/scale, k9s, a dashboard */
-        POLICY_CLIENT,      /* client-side apply and its leftovers: kubectl-client-side-apply, kubectl-create */
-        POLICY_NOBODY,      /* before-first-apply */
-        POLICY_ANCIENT,     /* ancient-changes: several forgotten writers */
-        POLICY_SCALER,      /* wrote /scale, or scales this object */
-        POLICY_CONTROLLER,  /* a controller of Kubernetes itself */
-        POLICY_GITOPS,      /* another deployer: Argo CD, Flux, Helm */
+        POLICY_OURS,       /* truce */
+        POLICY_KEEPER,     /* truce-keeper */
+        POLICY_PERSON,     /* a person's editing tool: kubectl edit/patch/scale, k9s, a dashboard */
+        POLICY_CLIENT,     /* client-side apply and its leftovers: kubectl-client-side-apply, kubectl-create */
+        POLICY_NOBODY,     /* before-first-apply */
+        POLICY_ANCIENT,    /* ancient-changes: several forgotten writers */
+        POLICY_SCALER,     /* wrote /scale, or scales this object */
+        POLICY_CONTROLLER, /* a controller of Kubernetes itself */
+        POLICY_GITOPS,     /* another deployer: Argo CD, Flux, Helm */
         POLICY_UNKNOWN,
 };
 
@@ -34,11 +34,11 @@ enum policy_action {
 
 /* NULL and zero fields match everything. Plain data so that configuration can make more of them. */
 struct policy_rule {
-        const char *name;         /* shown to people */
-        const char *manager;      /* exact, or with one trailing '*' */
-        const char *subresource;  /* "" only the object itself, NULL any */
-        unsigned classes;         /* bits 1u << enum policy_class; 0: any */
-        unsigned scale;           /* bits 1u << enum scale_verdict of a replicas path; 0: any path */
+        const char *name;              /* shown to people */
+        const char *manager;           /* exact, or with one trailing '*' */
+        const char *subresource;       /* "" only the object itself, NULL any */
+        unsigned classes;              /* bits 1u << enum policy_class; 0: any */
+        unsigned scale;                /* bits 1u << enum scale_verdict of a replicas path; 0: any path */
         const struct field_path *path; /* this path and everything below; NULL: any */
         enum policy_action action;
 };
@@ -53,8 +53,8 @@ struct policy_question {
         struct str subresource;
         enum managed_operation operation;
         struct field_path path;
-        bool is_replicas;                 /* the path is the object's replicas path, or holds it */
-        const struct scale_state *scale;  /* of the object; NULL: not judged */
+        bool is_replicas;                /* the path is the object's replicas path, or holds it */
+        const struct scale_state *scale; /* of the object; NULL: not judged */
 };
 
 struct policy_answer {

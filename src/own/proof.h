@@ -15,17 +15,17 @@
 
 enum proof_reason {
         PROOF_HOLDS,
-        PROOF_NOT_OURS,        /* we have no readable Apply entry */
-        PROOF_VERSION,         /* entry, desired and live object are not of one apiVersion and kind */
-        PROOF_IDENTITY,        /* metadata the server sets stands in Git, or names differ */
-        PROOF_NOT_OWNED,       /* Git has a path we do not own */
-        PROOF_NOT_DESIRED,     /* we own a path that Git no longer has */
-        PROOF_VALUE,           /* values differ, or are spelt differently */
-        PROOF_ABSENT,          /* owned and desired, yet not in the live object */
-        PROOF_ORDER,           /* our items stand in another order */
-        PROOF_REPEATED,        /* a list repeats a key or a set item */
-        PROOF_SCHEMA,          /* what we know of the type does not decide it */
-        PROOF_NULL,            /* Git has an explicit null */
+        PROOF_NOT_OURS,    /* we have no readable Apply entry */
+        PROOF_VERSION,     /* entry, desired and live object are not of one apiVersion and kind */
+        PROOF_IDENTITY,    /* metadata the server sets stands in Git, or names differ */
+        PROOF_NOT_OWNED,   /* Git has a path we do not own */
+        PROOF_NOT_DESIRED, /* we own a path that Git no longer has */
+        PROOF_VALUE,       /* values differ, or are spelt differently */
+        PROOF_ABSENT,      /* owned and desired, yet not in the live object */
+        PROOF_ORDER,       /* our items stand in another order */
+        PROOF_REPEATED,    /* a list repeats a key or a set item */
+        PROOF_SCHEMA,      /* what we know of the type does not decide it */
+        PROOF_NULL,        /* Git has an explicit null */
 };
 
 struct proof {
@@ -34,7 +34,8 @@ struct proof {
         struct str path; /* of the first obstacle, as people read it; in the arena; empty when it holds */
 };
 
-/* `desired` is the object as it would be sent, without uid and resourceVersion. Never fails: it holds or it does not. */
+/* `desired` is the object as it would be sent, without uid and resourceVersion. Never fails: it holds or it does not.
+ */
 struct proof proof_no_op(const struct value *desired, const struct value *live, const struct managed *m,
                          const struct schema *type, struct arena *a);
 

@@ -17,7 +17,8 @@ static const struct scaler_kind {
         { "autoscaling.k8s.io", "MultidimPodAutoscaler", "minReplicas", 1, "", "" },
 };
 
-/* Kinds whose number of replicas can be scaled, other than by a CRD we are shown. Argo CD, KEDA and LWS users meet them. */
+/* Kinds whose number of replicas can be scaled, other than by a CRD we are shown. Argo CD, KEDA and LWS users meet
+ * them. */
 static const struct scalable_kind {
         const char *group, *kind, *path;
 } scalable_kinds[] = {
@@ -289,8 +290,7 @@ struct scale_state scaler_judge(const struct scaler_index *ix, const struct scal
                 if (str_eqc(e->manager, "kube-controller-manager"))
                         return (struct scale_state){ .verdict = SCALE_STALE, .manager = e->manager };
                 bool manual = policy_is_person(e->manager) || managed_is_keeper(e) || str_eqc(e->manager, OWN_MANAGER);
-                return (struct scale_state){ .verdict = manual ? SCALE_MANUAL : SCALE_INFERRED,
-                                             .manager = e->manager };
+                return (struct scale_state){ .verdict = manual ? SCALE_MANUAL : SCALE_INFERRED, .manager = e->manager };
         }
         return (struct scale_state){ .verdict = SCALE_NONE };
 }

@@ -20,7 +20,7 @@
 struct scale_target {
         struct str group;
         struct str kind;
-        struct str ns;   /* empty for cluster-scoped */
+        struct str ns; /* empty for cluster-scoped */
         struct str name;
 };
 

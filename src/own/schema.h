@@ -3,9 +3,9 @@
  * What we must know of a kind's type without asking the server: which maps and lists are atomic (one owner for the
  * whole), which lists are keyed (by which fields, with which defaults) or sets, and which maps are structs.
  *
- * Two sources: a built-in table for the kinds every cluster has (schema_builtin.c; facts of the published OpenAPI, checked
- * against a real server by tests/cluster), and a CRD's openAPIV3Schema. What neither says is SCHEMA_UNKNOWN: callers
- * that must be right then say "cannot tell", nobody guesses.
+ * Two sources: a built-in table for the kinds every cluster has (schema_builtin.c; facts of the published OpenAPI,
+ * checked against a real server by tests/cluster), and a CRD's openAPIV3Schema. What neither says is SCHEMA_UNKNOWN:
+ * callers that must be right then say "cannot tell", nobody guesses.
  *
  * Source of the rules: sigs.k8s.io/structured-merge-diff and kube-openapi's schemaconv. Lists are atomic unless marked;
  * structs and maps are granular unless marked; a subtree that preserves unknown fields has deduced types (maps
@@ -48,10 +48,10 @@ struct schema_field {
 
 struct schema {
         enum schema_form form;
-        const struct schema *item;          /* MAP, LIST_MAP; STRUCT: type of undeclared fields or NULL */
-        const struct schema_field *fields;  /* STRUCT, sorted by name */
+        const struct schema *item;         /* MAP, LIST_MAP; STRUCT: type of undeclared fields or NULL */
+        const struct schema_field *fields; /* STRUCT, sorted by name */
         size_t field_count;
-        const struct schema_key *keys;      /* LIST_MAP, sorted by name */
+        const struct schema_key *keys; /* LIST_MAP, sorted by name */
         size_t key_count;
 };
 
@@ -59,7 +59,8 @@ struct schema {
 enum schema_form schema_form(const struct schema *s);
 /* Type of a map's or struct's field, of a deduced map's member; NULL when unknown. */
 const struct schema *schema_field(const struct schema *s, struct str name);
-/* Is the field declared by name? (An undeclared, map-valued member is owned with its own `.`, a struct field is not.) */
+/* Is the field declared by name? (An undeclared, map-valued member is owned with its own `.`, a struct field is not.)
+ */
 bool schema_declares(const struct schema *s, struct str name);
 /* Type of a list's items; NULL when unknown. */
 const struct schema *schema_item(const struct schema *s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * First line: a FieldsV1 set. Rest: a live object. Any bytes are accepted or refused; what is accepted survives printing
- * and obeys the laws of sets; proof, projection and owners never trip over an object that does not fit the set.
+ * First line: a FieldsV1 set. Rest: a live object. Any bytes are accepted or refused; what is accepted survives
+ * printing and obeys the laws of sets; proof, projection and owners never trip over an object that does not fit the
+ * set.
  */
 #include "fuzz.h"
 
@@ -51,7 +52,8 @@ static const struct value *with_entry(const struct value *object, const struct f
 
         value_map_add(&entry, STR("manager"), value_stringc(a, OWN_MANAGER), 0);
         value_map_add(&entry, STR("operation"), value_stringc(a, "Apply"), 0);
-        value_map_add(&entry, STR("apiVersion"), value_get(object, STR("apiVersion")) ? value_getc(object, "apiVersion") : &value_null, 0);
+        value_map_add(&entry, STR("apiVersion"),
+                      value_get(object, STR("apiVersion")) ? value_getc(object, "apiVersion") : &value_null, 0);
         value_map_add(&entry, STR("fieldsV1"), fieldset_to_value(a, s), 0);
         value_list_add(&list, value_map_end(&entry, a, 0));
         return value_with_path(a, object, path, 2, value_list_end(&list, a, 0));

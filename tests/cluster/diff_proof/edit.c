@@ -61,9 +61,8 @@ static void gather(struct spots *out, struct spot *here) {
         for (size_t i = 0; i < n; i++) {
                 bool map = v->kind == VALUE_MAP;
 
-                here->steps[here->count++] = (struct step){ .key = map ? v->map.members[i].key : STR(""),
-                                                            .index = i,
-                                                            .is_item = !map };
+                here->steps[here->count++] =
+                        (struct step){ .key = map ? v->map.members[i].key : STR(""), .index = i, .is_item = !map };
                 here->value = map ? v->map.members[i].value : v->list.items[i];
                 gather(out, here);
                 here->count--;
@@ -122,8 +121,7 @@ static const struct value *put_at(struct arena *a, const struct value *v, const 
         return with_item(a, v, step->index, put_at(a, old, s, depth + 1, new));
 }
 
-static const struct value *put(struct arena *a, const struct value *v, const struct spot *s,
-                               const struct value *new) {
+static const struct value *put(struct arena *a, const struct value *v, const struct spot *s, const struct value *new) {
         return put_at(a, v, s, 0, new);
 }
 
@@ -206,9 +204,9 @@ static const struct value *duplicate(const struct value *d, struct arena *a) {
 static const struct {
         const char *from, *to;
 } respellings[] = {
-        { "1000m", "1" },     { "1", "1000m" },    { "2", "2.0" },         { "1024Mi", "1Gi" },      { "1Gi", "1024Mi" },
-        { "2Gi", "2048Mi" },  { "500m", "0.5" },   { "2000m", "2" },       { "100m", "0.1" },        { "2048Gi", "2Ti" },
-        { "50%", "50.0%" },   { "25%", "025%" },   { "TCP", "tcp" },       { "dXNlcg==", "dXNlcg=" }, { "", " " },
+        { "1000m", "1" },    { "1", "1000m" },  { "2", "2.0" },   { "1024Mi", "1Gi" },       { "1Gi", "1024Mi" },
+        { "2Gi", "2048Mi" }, { "500m", "0.5" }, { "2000m", "2" }, { "100m", "0.1" },         { "2048Gi", "2Ti" },
+        { "50%", "50.0%" },  { "25%", "025%" }, { "TCP", "tcp" }, { "dXNlcg==", "dXNlcg=" }, { "", " " },
 };
 
 static const struct value *respell_text(struct arena *a, struct str text) {
@@ -308,8 +306,7 @@ static const struct value *ordinary(const struct value *d, struct arena *a) {
         }
 }
 
-const struct value *edit_make(enum edit_category c, const struct value *d, const struct value *live,
-                              struct arena *a) {
+const struct value *edit_make(enum edit_category c, const struct value *d, const struct value *live, struct arena *a) {
         switch (c) {
         case EDIT_REORDER:
                 return reorder(d, a);
@@ -348,7 +345,7 @@ static const struct value *one_op(struct arena *a, const char *op, struct str pa
         return value_list_end(&l, a, 0);
 }
 
-#define JSON_PATCH "application/json-patch+json"
+#define JSON_PATCH  "application/json-patch+json"
 #define APPLY_PATCH "application/apply-patch+yaml"
 
 /* An item like this one under another key. */
@@ -436,7 +433,8 @@ bool foreign_make(const struct value *d, const struct value *live, struct arena 
                 value_list_add(&b, cousin(a, s.value->list.items[roll(s.value->list.count)]));
                 for (size_t i = 0; i < s.value->list.count; i++)
                         value_list_add(&b, s.value->list.items[i]);
-                return json_patch(ret, "an item put in front", "replace", pointer_of(a, &s), value_list_end(&b, a, 0), a);
+                return json_patch(ret, "an item put in front", "replace", pointer_of(a, &s), value_list_end(&b, a, 0),
+                                  a);
         }
         case 5:
                 return pick(live, is_list_of_two, &s) &&

@@ -10,7 +10,7 @@
 
 enum edit_category {
         EDIT_REORDER,
-        EDIT_BRACES,      /* `{}` ↔ filled, `[]` ↔ filled */
+        EDIT_BRACES, /* `{}` ↔ filled, `[]` ↔ filled */
         EDIT_DUPLICATE,
         EDIT_VERSION,
         EDIT_RESPELL,

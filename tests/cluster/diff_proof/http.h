@@ -15,7 +15,7 @@ struct http_request {
         struct str path; /* with its query; ends in NUL */
         struct str body; /* empty: none */
         const char *content_type;
-        int status;      /* of the answer; 0: none came */
+        int status; /* of the answer; 0: none came */
         struct buf answer;
 };
 

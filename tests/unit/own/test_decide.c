@@ -21,23 +21,35 @@ static int end(void **state) {
 }
 
 static const struct value *git(const char *spec) {
-        return json(a, arena_strf(a, "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'web','namespace':'shop'},'spec':{%s}}",
-                                  spec).p);
+        return json(a, arena_strf(a,
+                                  "{'apiVersion':'apps/"
+                                  "v1','kind':'Deployment','metadata':{'name':'web','namespace':'shop'},'spec':{%s}}",
+                                  spec)
+                               .p);
 }
 
 #define ENTRY(manager, op, sub, fields)                                                                                \
-        "{'manager':'" manager "','operation':'" op "','subresource':'" sub "','apiVersion':'apps/v1','fieldsV1':" fields "}"
+        "{'manager':'" manager "','operation':'" op "','subresource':'" sub                                            \
+        "','apiVersion':'apps/v1','fieldsV1':" fields "}"
 #define OURS(fields) ENTRY("truce", "Apply", "", "{'f:spec':{" fields "}}")
 
 static const struct value *live(const char *spec, const char *entries) {
-        return json(a, arena_strf(a, "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'web','namespace':'shop','uid':'u1',"
-                                     "'resourceVersion':'9','managedFields':[%s]},'spec':{%s}}", entries, spec).p);
+        return json(a, arena_strf(a,
+                                  "{'apiVersion':'apps/"
+                                  "v1','kind':'Deployment','metadata':{'name':'web','namespace':'shop','uid':'u1',"
+                                  "'resourceVersion':'9','managedFields':[%s]},'spec':{%s}}",
+                                  entries, spec)
+                               .p);
 }
 
 static void add_hpa(const char *more) {
-        const struct value *h = json(a, arena_strf(a, "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{'name':'h',"
-                                                      "'namespace':'shop'},'spec':{'scaleTargetRef':{'apiVersion':'apps/v1','kind':"
-                                                      "'Deployment','name':'web'}%s}}", more).p);
+        const struct value *h = json(
+                a, arena_strf(a,
+                              "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{'name':'h',"
+                              "'namespace':'shop'},'spec':{'scaleTargetRef':{'apiVersion':'apps/v1','kind':"
+                              "'Deployment','name':'web'}%s}}",
+                              more)
+                           .p);
 
         assert_int_equal(scaler_index_set(ix, h, SCALER_LIVE, NULL), 0);
 }
@@ -122,8 +134,8 @@ static void a_fingerprint_needs_no_proof(void **state) {
         (void)state;
         assert_int_equal(d.verdict, DECIDE_APPLY);
         assert_int_equal(d.proof.reason, PROOF_VALUE);
-        assert_int_equal(fingerprint_of(&key, d.effective, in.live, &m, schema_builtin(a, STR("apps/v1"), STR("Deployment")), a,
-                                        &print, NULL),
+        assert_int_equal(fingerprint_of(&key, d.effective, in.live, &m,
+                                        schema_builtin(a, STR("apps/v1"), STR("Deployment")), a, &print, NULL),
                          0);
         in.fingerprint = &print;
         d = decided(&in);
@@ -149,7 +161,8 @@ static void a_change_is_applied_with_uid_and_without_force(void **state) {
 }
 
 static void an_apply_that_drops_a_path_carries_the_resource_version(void **state) {
-        struct decide_input in = input(git("'replicas':2"), live("'replicas':2,'paused':true", OURS("'f:paused':{},'f:replicas':{}")));
+        struct decide_input in =
+                input(git("'replicas':2"), live("'replicas':2,'paused':true", OURS("'f:paused':{},'f:replicas':{}")));
         struct decision d = decided(&in);
 
         (void)state;
@@ -182,9 +195,10 @@ static void replicas_of_a_new_scaler_are_handed_over_first(void **state) {
 }
 
 static void replicas_that_another_holds_are_just_left(void **state) {
-        struct decide_input in = input(git("'replicas':2,'x':1"),
-                                       live("'replicas':2,'x':1", OURS("'f:replicas':{},'f:x':{}") "," ENTRY(
-                                                    "other", "Update", "", "{'f:spec':{'f:replicas':{}}}")));
+        struct decide_input in =
+                input(git("'replicas':2,'x':1"),
+                      live("'replicas':2,'x':1", OURS("'f:replicas':{},'f:x':{}") "," ENTRY(
+                                                         "other", "Update", "", "{'f:spec':{'f:replicas':{}}}")));
         struct decision d;
 
         (void)state;
@@ -196,9 +210,10 @@ static void replicas_that_another_holds_are_just_left(void **state) {
 }
 
 static void scaled_replicas_are_no_drift(void **state) {
-        struct decide_input in = input(git("'replicas':2,'x':1"),
-                                       live("'replicas':7,'x':1", OURS("'f:x':{}") "," ENTRY(
-                                                    "kube-controller-manager", "Update", "scale", "{'f:spec':{'f:replicas':{}}}")));
+        struct decide_input in =
+                input(git("'replicas':2,'x':1"),
+                      live("'replicas':7,'x':1", OURS("'f:x':{}") "," ENTRY("kube-controller-manager", "Update",
+                                                                            "scale", "{'f:spec':{'f:replicas':{}}}")));
 
         (void)state;
         add_hpa("");
@@ -210,7 +225,8 @@ static void scaled_replicas_are_no_drift(void **state) {
         struct decision d = decided(&in);
         assert_int_equal(d.verdict, DECIDE_NOTHING);
         assert_true(noted(&d, DECIDE_YIELDED, ".spec.replicas"));
-        in.live = live("'replicas':7,'x':1", OURS("'f:x':{}") "," ENTRY("kubectl", "Update", "scale", "{'f:spec':{'f:replicas':{}}}"));
+        in.live = live("'replicas':7,'x':1",
+                       OURS("'f:x':{}") "," ENTRY("kubectl", "Update", "scale", "{'f:spec':{'f:replicas':{}}}"));
         assert_int_equal(decided(&in).verdict, DECIDE_APPLY);
 }
 
@@ -237,9 +253,10 @@ static void kept_replicas_come_back_after_the_hold(void **state) {
 }
 
 static void a_dead_scalers_number_is_taken_back_knowingly(void **state) {
-        struct decide_input in = input(git("'replicas':2,'x':1"),
-                                       live("'replicas':5,'x':1", OURS("'f:x':{}") "," ENTRY(
-                                                    "kube-controller-manager", "Update", "scale", "{'f:spec':{'f:replicas':{}}}")));
+        struct decide_input in =
+                input(git("'replicas':2,'x':1"),
+                      live("'replicas':5,'x':1", OURS("'f:x':{}") "," ENTRY("kube-controller-manager", "Update",
+                                                                            "scale", "{'f:spec':{'f:replicas':{}}}")));
         struct decision d = decided(&in);
 
         (void)state;
@@ -261,7 +278,8 @@ static void leftovers_of_client_side_apply_do_not_keep_what_git_removed(void **s
 }
 
 static void what_another_owner_keeps_stays_and_is_reported(void **state) {
-        const char *both = OURS("'f:paused':{},'f:x':{}") "," ENTRY("my-operator", "Update", "", "{'f:spec':{'f:paused':{}}}");
+        const char *both =
+                OURS("'f:paused':{},'f:x':{}") "," ENTRY("my-operator", "Update", "", "{'f:spec':{'f:paused':{}}}");
         struct decide_input in = input(git("'x':1"), live("'paused':true,'x':1", both));
         struct decision d = decided(&in);
 
@@ -272,13 +290,15 @@ static void what_another_owner_keeps_stays_and_is_reported(void **state) {
 }
 
 #define TEMPLATE(containers) "'template':{'spec':{'containers':[" containers "]}}"
-#define ITEM(name, more) "'k:{\\'name\\':\\'" name "\\'}':{'.':{},'f:name':{}" more "}"
-#define OWN_ITEMS(items) "'f:template':{'f:spec':{'f:containers':{" items "}}}"
+#define ITEM(name, more)     "'k:{\\'name\\':\\'" name "\\'}':{'.':{},'f:name':{}" more "}"
+#define OWN_ITEMS(items)     "'f:template':{'f:spec':{'f:containers':{" items "}}}"
 
 static void an_applied_part_of_a_removed_item_is_refused_by_name(void **state) {
         const char *entries = OURS(OWN_ITEMS(ITEM("c", "") "," ITEM("d", ""))) "," ENTRY(
-                "my-operator", "Apply", "", "{'f:spec':{'f:template':{'f:spec':{'f:containers':{" ITEM("d", ",'f:image':{}") "}}}}}");
-        struct decide_input in = input(git(TEMPLATE("{'name':'c'}")), live(TEMPLATE("{'name':'c'},{'name':'d','image':'x'}"), entries));
+                "my-operator", "Apply", "",
+                "{'f:spec':{'f:template':{'f:spec':{'f:containers':{" ITEM("d", ",'f:image':{}") "}}}}}");
+        struct decide_input in =
+                input(git(TEMPLATE("{'name':'c'}")), live(TEMPLATE("{'name':'c'},{'name':'d','image':'x'}"), entries));
         struct decision d = decided(&in);
 
         (void)state;
@@ -287,15 +307,17 @@ static void an_applied_part_of_a_removed_item_is_refused_by_name(void **state) {
         /* An Update owner below the item does not hold it. */
         in.live = live(TEMPLATE("{'name':'c'},{'name':'d','image':'x'}"),
                        OURS(OWN_ITEMS(ITEM("c", "") "," ITEM("d", ""))) "," ENTRY(
-                               "my-operator", "Update", "", "{'f:spec':{'f:template':{'f:spec':{'f:containers':{'k:{\\'name\\':\\'d\\'}':{"
-                                                            "'f:image':{}}}}}}}"));
+                               "my-operator", "Update", "",
+                               "{'f:spec':{'f:template':{'f:spec':{'f:containers':{'k:{\\'name\\':\\'d\\'}':{"
+                               "'f:image':{}}}}}}}"));
         d = decided(&in);
         assert_int_equal(d.verdict, DECIDE_APPLY);
         assert_true(noted(&d, DECIDE_LEAVING, ".spec.template.spec.containers[name=\"d\"]"));
 }
 
 static void objects_of_controllers_and_of_others_are_refused(void **state) {
-        const struct value *owned = json(a, "{'metadata':{'uid':'u','ownerReferences':[{'kind':'ReplicaSet','name':'rs','controller':true}]}}");
+        const struct value *owned = json(
+                a, "{'metadata':{'uid':'u','ownerReferences':[{'kind':'ReplicaSet','name':'rs','controller':true}]}}");
         struct decide_input in = input(git(""), owned);
         struct decision d = decided(&in);
 
@@ -311,7 +333,8 @@ static void objects_of_controllers_and_of_others_are_refused(void **state) {
 }
 
 static void a_dying_object_is_waited_for(void **state) {
-        struct decide_input in = input(git(""), json(a, "{'metadata':{'uid':'u','deletionTimestamp':'2026-01-01T00:00:00Z'}}"));
+        struct decide_input in =
+                input(git(""), json(a, "{'metadata':{'uid':'u','deletionTimestamp':'2026-01-01T00:00:00Z'}}"));
 
         (void)state;
         assert_int_equal(decided(&in).verdict, DECIDE_WAIT);
@@ -347,7 +370,8 @@ static void an_ignored_path_inside_an_atomic_node_keeps_its_live_value(void **st
         in.ignored_count = 1;
         d = decided(&in);
         assert_int_equal(d.verdict, DECIDE_APPLY);
-        assert_text(value_canonical(a, value_path(d.body, "spec", "selector", NULL)), "{\"app\":\"new\",\"version\":\"7\"}");
+        assert_text(value_canonical(a, value_path(d.body, "spec", "selector", NULL)),
+                    "{\"app\":\"new\",\"version\":\"7\"}");
         assert_non_null(meta(&d, "resourceVersion"));
 }
 
@@ -359,7 +383,9 @@ static struct decide_cause cause(const char *message, const char *field) {
 }
 
 static void causes_are_read_as_the_server_writes_them(void **state) {
-        struct decide_cause c = cause("conflict with 'kubectl' with subresource 'scale' using apps/v1 at 2026-01-01T00:00:00Z", ".spec.replicas");
+        struct decide_cause c =
+                cause("conflict with 'kubectl' with subresource 'scale' using apps/v1 at 2026-01-01T00:00:00Z",
+                      ".spec.replicas");
 
         (void)state;
         assert_text(c.manager, "kubectl");
@@ -372,7 +398,8 @@ static void causes_are_read_as_the_server_writes_them(void **state) {
         assert_text(c.manager, "x");
         assert_int_equal(decide_cause_parse(STR("conflict with x"), STR(".a"), &c, NULL), ERR_PARSE);
         assert_int_equal(decide_cause_parse(STR("conflict with \"x"), STR(".a"), &c, NULL), ERR_PARSE);
-        assert_int_equal(decide_cause_parse(STR("conflict with \"x\" with subresource s"), STR(".a"), &c, NULL), ERR_PARSE);
+        assert_int_equal(decide_cause_parse(STR("conflict with \"x\" with subresource s"), STR(".a"), &c, NULL),
+                         ERR_PARSE);
         assert_int_equal(decide_cause_parse(STR(""), STR(".a"), &c, NULL), ERR_PARSE);
 }
 
@@ -385,8 +412,9 @@ static struct decision after_conflict(const struct decide_input *in, const struc
 }
 
 static void git_takes_from_people_by_force_under_resource_version(void **state) {
-        struct decide_input in = input(git("'x':1,'y':1"), live("'x':2,'y':1", OURS("'f:y':{}") "," ENTRY(
-                                               "kubectl-edit", "Update", "", "{'f:spec':{'f:x':{}}}")));
+        struct decide_input in = input(
+                git("'x':1,'y':1"),
+                live("'x':2,'y':1", OURS("'f:y':{}") "," ENTRY("kubectl-edit", "Update", "", "{'f:spec':{'f:x':{}}}")));
         struct decide_cause c = cause("conflict with 'kubectl-edit' using apps/v1", ".spec.x");
         struct decision d = after_conflict(&in, &c, 1);
 
@@ -399,8 +427,9 @@ static void git_takes_from_people_by_force_under_resource_version(void **state) 
 }
 
 static void another_controllers_path_is_left_out_and_remembered(void **state) {
-        struct decide_input in = input(git("'x':1,'y':2"), live("'x':2,'y':1", OURS("'f:y':{}") "," ENTRY(
-                                               "my-operator", "Update", "", "{'f:spec':{'f:x':{}}}")));
+        struct decide_input in = input(
+                git("'x':1,'y':2"),
+                live("'x':2,'y':1", OURS("'f:y':{}") "," ENTRY("my-operator", "Update", "", "{'f:spec':{'f:x':{}}}")));
         struct decide_cause c = cause("conflict with 'my-operator' using apps/v1", ".spec.x");
         struct decision d = after_conflict(&in, &c, 1);
 
@@ -421,15 +450,16 @@ static void another_controllers_path_is_left_out_and_remembered(void **state) {
 }
 
 static void a_restart_recalls_what_was_withheld_by_the_fingerprint(void **state) {
-        struct decide_input in = input(git("'x':1,'y':'1000m'"), live("'x':2,'y':'1'", OURS("'f:y':{}") "," ENTRY(
-                                               "my-operator", "Update", "", "{'f:spec':{'f:x':{}}}")));
+        struct decide_input in = input(git("'x':1,'y':'1000m'"),
+                                       live("'x':2,'y':'1'", OURS("'f:y':{}") "," ENTRY("my-operator", "Update", "",
+                                                                                        "{'f:spec':{'f:x':{}}}")));
         const struct value *applied = git("'y':'1000m'");
         struct managed m = owners_of(a, in.live);
         struct hash128 print;
 
         (void)state;
-        assert_int_equal(fingerprint_of(&key, applied, in.live, &m, schema_builtin(a, STR("apps/v1"), STR("Deployment")), a, &print,
-                                        NULL),
+        assert_int_equal(fingerprint_of(&key, applied, in.live, &m,
+                                        schema_builtin(a, STR("apps/v1"), STR("Deployment")), a, &print, NULL),
                          0);
         in.fingerprint = &print;
         struct decision d = decided(&in);
@@ -440,9 +470,10 @@ static void a_restart_recalls_what_was_withheld_by_the_fingerprint(void **state)
 }
 
 static void one_force_takes_only_what_policy_takes(void **state) {
-        struct decide_input in = input(git("'x':1,'z':1"), live("'x':2,'z':2", ENTRY(
-                                               "my-operator", "Update", "", "{'f:spec':{'f:x':{}}}") "," ENTRY(
-                                               "kubectl", "Update", "", "{'f:spec':{'f:z':{}}}")));
+        struct decide_input in =
+                input(git("'x':1,'z':1"),
+                      live("'x':2,'z':2", ENTRY("my-operator", "Update", "", "{'f:spec':{'f:x':{}}}") "," ENTRY(
+                                                  "kubectl", "Update", "", "{'f:spec':{'f:z':{}}}")));
         struct decide_cause c[] = { cause("conflict with 'my-operator' using apps/v1", ".spec.x"),
                                     cause("conflict with 'kubectl' using apps/v1", ".spec.z") };
         struct decision d = after_conflict(&in, c, 2);
@@ -453,7 +484,8 @@ static void one_force_takes_only_what_policy_takes(void **state) {
 }
 
 static void a_status_writers_claim_on_spec_is_taken(void **state) {
-        struct decide_input in = input(git("'x':1"), live("'x':2", ENTRY("some-status", "Apply", "status", "{'f:spec':{'f:x':{}}}")));
+        struct decide_input in =
+                input(git("'x':1"), live("'x':2", ENTRY("some-status", "Apply", "status", "{'f:spec':{'f:x':{}}}")));
         struct decide_cause c = cause("conflict with 'some-status' with subresource 'status'", ".spec.x");
         struct managed m = owners_of(a, in.live), reduced = managed_reduce(&m, a);
 

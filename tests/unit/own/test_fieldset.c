@@ -42,7 +42,8 @@ static void members_sort_by_kind_then_value(void **state) {
         assert_text(fieldset_text(a, set(a, "{'i:2':{},'v:true':{},'v:\\'x\\'':{},'v:10':{},'v:9':{},'f:z':{},'f:a':{},"
                                             "'k:{\\'b\\':1}':{},'k:{\\'a\\':2,\\'b\\':0}':{}}")),
                     quoted(a, "{'f:a':{},'f:z':{},'k:{\\'a\\':2,\\'b\\':0}':{},'k:{\\'b\\':1}':{},'v:9':{},'v:10':{},"
-                              "'v:\\'x\\'':{},'v:true':{},'i:2':{}}").p);
+                              "'v:\\'x\\'':{},'v:true':{},'i:2':{}}")
+                            .p);
 }
 
 static void html_characters_are_escaped_as_go_does(void **state) {
@@ -56,9 +57,25 @@ static void html_characters_are_escaped_as_go_does(void **state) {
 
 static void what_is_no_set_is_refused(void **state) {
         static const char *const texts[] = {
-                "[]", "'x'", "{'x:y':{}}", "{'f':{}}", "{'f:a':1}", "{'f:a':null}", "{'f:a':{'.':{'f:b':{}}}}",
-                "{'f:a':{'.':1}}", "{'k:{}':{}}", "{'k:[1]':{}}", "{'k:{\\'a\\':{}}':{}}", "{'k:{\\'a\\':null}':{}}",
-                "{'v:{}':{}}", "{'v:nonsense':{}}", "{'v:1 2':{}}", "{'i:x':{}}", "{'i:':{}}", "{'':{}}", "{'k:{\\'a\\':1':{}}",
+                "[]",
+                "'x'",
+                "{'x:y':{}}",
+                "{'f':{}}",
+                "{'f:a':1}",
+                "{'f:a':null}",
+                "{'f:a':{'.':{'f:b':{}}}}",
+                "{'f:a':{'.':1}}",
+                "{'k:{}':{}}",
+                "{'k:[1]':{}}",
+                "{'k:{\\'a\\':{}}':{}}",
+                "{'k:{\\'a\\':null}':{}}",
+                "{'v:{}':{}}",
+                "{'v:nonsense':{}}",
+                "{'v:1 2':{}}",
+                "{'i:x':{}}",
+                "{'i:':{}}",
+                "{'':{}}",
+                "{'k:{\\'a\\':1':{}}",
                 "{'k:{\\'a\\':1,\\'b\\':2}':{},'k:{\\'b\\':2,\\'a\\':1}':{}}",
         };
         const struct fieldset *s;
@@ -113,7 +130,8 @@ static void a_removed_leaf_takes_empty_parents_along(void **state) {
 
 static void under_and_without_split_a_set(void **state) {
         const struct fieldset *s = set(a, "{'f:a':{'f:b':{'.':{},'f:c':{}},'f:d':{}}}");
-        const struct fieldset *in = fieldset_under(a, s, dotted(a, "a.b")), *out = fieldset_without(a, s, dotted(a, "a.b"));
+        const struct fieldset *in = fieldset_under(a, s, dotted(a, "a.b")),
+                              *out = fieldset_without(a, s, dotted(a, "a.b"));
 
         (void)state;
         assert_text(fieldset_text(a, in), quoted(a, "{'f:a':{'f:b':{'.':{},'f:c':{}}}}").p);
@@ -123,9 +141,9 @@ static void under_and_without_split_a_set(void **state) {
 }
 
 static void untracked_metadata_is_stripped(void **state) {
-        const struct fieldset *s =
-                set(a, "{'f:apiVersion':{},'f:kind':{},'f:metadata':{'.':{},'f:name':{},'f:uid':{},'f:managedFields':{'.':"
-                       "{},'f:x':{}},'f:labels':{'f:a':{}}},'f:spec':{'f:kind':{}}}");
+        const struct fieldset *s = set(
+                a, "{'f:apiVersion':{},'f:kind':{},'f:metadata':{'.':{},'f:name':{},'f:uid':{},'f:managedFields':{'.':"
+                   "{},'f:x':{}},'f:labels':{'f:a':{}}},'f:spec':{'f:kind':{}}}");
 
         (void)state;
         assert_text(fieldset_text(a, fieldset_strip(a, s)),
@@ -138,11 +156,12 @@ static void untracked_metadata_is_stripped(void **state) {
 }
 
 static void the_set_of_a_deployment_is_what_an_apply_owns(void **state) {
-        const struct value *d =
-                json(a, "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'d','namespace':'n','labels':{'app':'x'}},"
-                        "'spec':{'replicas':2,'strategy':{},'selector':{'matchLabels':{'app':'x'}},'template':{'metadata':{"
-                        "'labels':{'app':'x'}},'spec':{'nodeSelector':{'a':'b'},'containers':[{'name':'c','image':'i',"
-                        "'args':['x'],'env':[],'ports':[{'containerPort':80}]}]}}}}");
+        const struct value *d = json(
+                a, "{'apiVersion':'apps/"
+                   "v1','kind':'Deployment','metadata':{'name':'d','namespace':'n','labels':{'app':'x'}},"
+                   "'spec':{'replicas':2,'strategy':{},'selector':{'matchLabels':{'app':'x'}},'template':{'metadata':{"
+                   "'labels':{'app':'x'}},'spec':{'nodeSelector':{'a':'b'},'containers':[{'name':'c','image':'i',"
+                   "'args':['x'],'env':[],'ports':[{'containerPort':80}]}]}}}}");
         bool exact = false;
         const struct schema *type = schema_builtin(a, STR("apps/v1"), STR("Deployment"));
         const struct fieldset *s = fieldset_of_value(d, type, a, &exact);
@@ -150,11 +169,13 @@ static void the_set_of_a_deployment_is_what_an_apply_owns(void **state) {
         (void)state;
         assert_true(exact);
         assert_text(fieldset_text(a, s),
-                    quoted(a, "{'f:metadata':{'f:labels':{'f:app':{}}},'f:spec':{'f:replicas':{},'f:selector':{},'f:strategy':{},"
+                    quoted(a, "{'f:metadata':{'f:labels':{'f:app':{}}},'f:spec':{'f:replicas':{},'f:selector':{},'f:"
+                              "strategy':{},"
                               "'f:template':{'f:metadata':{'f:labels':{'f:app':{}}},'f:spec':{'f:containers':{"
                               "'k:{\\'name\\':\\'c\\'}':{'.':{},'f:args':{},'f:image':{},'f:name':{},'f:ports':{"
                               "'k:{\\'containerPort\\':80,\\'protocol\\':\\'TCP\\'}':{'.':{},'f:containerPort':{}}}}},"
-                              "'f:nodeSelector':{}}}}}").p);
+                              "'f:nodeSelector':{}}}}}")
+                            .p);
 }
 
 static void an_unknown_type_makes_the_set_inexact(void **state) {
@@ -179,8 +200,10 @@ static unsigned roll(unsigned n) {
 }
 
 static struct path_element random_element(void) {
-        static const char *const spellings[] = { "f:a", "f:b", "f:c.d", "k:{\"name\":\"x\"}", "k:{\"name\":\"y\",\"port\":1}",
-                                                 "v:\"s\"", "v:7", "v:true", "i:3" };
+        static const char *const spellings[] = {
+                "f:a", "f:b",    "f:c.d", "k:{\"name\":\"x\"}", "k:{\"name\":\"y\",\"port\":1}", "v:\"s\"",
+                "v:7", "v:true", "i:3"
+        };
         struct path_element e;
 
         assert_int_equal(path_element_parse(str_from(spellings[roll(ARRAY_LEN(spellings))]), a, &e, NULL), 0);

@@ -17,11 +17,14 @@ static int teardown(void **state) {
 }
 
 #define ENTRY(manager, op, fields)                                                                                     \
-        "{'manager':'" manager "','operation':'" op "','apiVersion':'apps/v1','time':'2026-01-01T00:00:00Z','fieldsType':'FieldsV1'," \
+        "{'manager':'" manager "','operation':'" op                                                                    \
+        "','apiVersion':'apps/v1','time':'2026-01-01T00:00:00Z','fieldsType':'FieldsV1',"                              \
         "'fieldsV1':" fields "}"
 
 static const struct value *object(const char *entries) {
-        return json(a, arena_strf(a, "{'metadata':{'resourceVersion':'7','managedFields':[%s]},'spec':{'replicas':3}}", entries).p);
+        return json(a, arena_strf(a, "{'metadata':{'resourceVersion':'7','managedFields':[%s]},'spec':{'replicas':3}}",
+                                  entries)
+                               .p);
 }
 
 static const struct value *with_owners(const struct value *o, const struct value *patch) {
@@ -38,8 +41,9 @@ static void assert_patch_shape(const struct value *patch) {
 }
 
 static void a_hand_over_moves_the_leaf_and_nothing_else(void **state) {
-        const struct value *o = object(ENTRY("truce", "Apply", "{'f:metadata':{'f:labels':{'f:a':{}}},'f:spec':{'f:paused':{},'f:replicas':{}}}")
-                                       "," ENTRY("kubectl", "Update", "{'f:spec':{'f:x':{}}}"));
+        const struct value *o = object(ENTRY("truce", "Apply",
+                                             "{'f:metadata':{'f:labels':{'f:a':{}}},'f:spec':{'f:paused':{},'f:"
+                                             "replicas':{}}}") "," ENTRY("kubectl", "Update", "{'f:spec':{'f:x':{}}}"));
         struct field_path p = dotted(a, "spec.replicas");
         const struct value *patch;
         struct managed after;
@@ -50,7 +54,8 @@ static void a_hand_over_moves_the_leaf_and_nothing_else(void **state) {
         const struct value *now = with_owners(o, patch);
         struct managed m = owners_of(a, now);
         assert_int_equal(m.count, 3);
-        assert_text(fieldset_text(a, m.entries[0].set), "{\"f:metadata\":{\"f:labels\":{\"f:a\":{}}},\"f:spec\":{\"f:paused\":{}}}");
+        assert_text(fieldset_text(a, m.entries[0].set),
+                    "{\"f:metadata\":{\"f:labels\":{\"f:a\":{}}},\"f:spec\":{\"f:paused\":{}}}");
         assert_text(m.entries[0].time, "2026-01-01T00:00:00Z");
         assert_text(fieldset_text(a, m.entries[1].set), "{\"f:spec\":{\"f:x\":{}}}");
         assert_text(m.entries[2].manager, "truce-keeper");
@@ -78,7 +83,8 @@ static void a_hand_over_joins_an_existing_keeper(void **state) {
 }
 
 static void list_items_keep_their_dot_with_us(void **state) {
-        const struct value *o = object(ENTRY("truce", "Apply", "{'f:l':{'k:{\\'name\\':\\'c\\'}':{'.':{},'f:image':{},'f:name':{}}}}"));
+        const struct value *o =
+                object(ENTRY("truce", "Apply", "{'f:l':{'k:{\\'name\\':\\'c\\'}':{'.':{},'f:image':{},'f:name':{}}}}"));
         struct path_element item;
         const struct value *patch;
         struct managed after;
@@ -88,7 +94,8 @@ static void list_items_keep_their_dot_with_us(void **state) {
         struct field_path p = field_path_join(a, field_path_join(a, dotted(a, "l"), item), path_field(STR("image")));
         assert_int_equal(handover_give(o, &p, 1, a, &patch, &after, NULL), 0);
         struct managed m = owners_of(a, with_owners(o, patch));
-        assert_text(fieldset_text(a, m.entries[0].set), "{\"f:l\":{\"k:{\\\"name\\\":\\\"c\\\"}\":{\".\":{},\"f:name\":{}}}}");
+        assert_text(fieldset_text(a, m.entries[0].set),
+                    "{\"f:l\":{\"k:{\\\"name\\\":\\\"c\\\"}\":{\".\":{},\"f:name\":{}}}}");
         assert_text(fieldset_text(a, m.entries[1].set), "{\"f:l\":{\"k:{\\\"name\\\":\\\"c\\\"}\":{\"f:image\":{}}}}");
 }
 
@@ -126,7 +133,8 @@ static void a_take_back_makes_our_entry_when_it_is_gone(void **state) {
 
 static void a_take_over_strips_only_what_is_named(void **state) {
         const struct value *o = object(ENTRY("truce", "Apply", "{'f:spec':{'f:replicas':{}}}") "," ENTRY(
-                "kubectl-client-side-apply", "Update", "{'f:metadata':{'f:annotations':{'f:x':{}}},'f:spec':{'f:replicas':{}}}"));
+                "kubectl-client-side-apply", "Update",
+                "{'f:metadata':{'f:annotations':{'f:x':{}}},'f:spec':{'f:replicas':{}}}"));
         struct managed m = owners_of(a, o), after;
         const struct handover_strip strip = { &m.entries[1], set(a, "{'f:spec':{'f:replicas':{},'f:other':{}}}") };
         const struct handover_strip none = { &m.entries[1], set(a, "{'f:data':{}}") };
@@ -154,9 +162,10 @@ static void what_cannot_be_moved_is_an_error(void **state) {
         assert_int_equal(handover_give(broken, &p, 1, a, &patch, &after, NULL), ERR_NOTFOUND);
         assert_int_equal(handover_take_back(none, &p, 1, STR("v1"), a, &patch, &after, NULL), ERR_NOTFOUND);
         assert_int_equal(handover_give(json(a, "{'metadata':{}}"), &p, 1, a, &patch, &after, NULL), ERR_INVAL);
-        assert_int_equal(handover_give(json(a, "{'metadata':{'managedFields':[]}}"), &p, 1, a, &patch, &after, NULL), ERR_INVAL);
-        assert_int_equal(handover_give(json(a, "{'metadata':{'resourceVersion':'1','managedFields':['x']}}"), &p, 1, a, &patch,
-                                       &after, NULL),
+        assert_int_equal(handover_give(json(a, "{'metadata':{'managedFields':[]}}"), &p, 1, a, &patch, &after, NULL),
+                         ERR_INVAL);
+        assert_int_equal(handover_give(json(a, "{'metadata':{'resourceVersion':'1','managedFields':['x']}}"), &p, 1, a,
+                                       &patch, &after, NULL),
                          ERR_PARSE);
 }
 
@@ -169,7 +178,8 @@ static void a_dropped_entry_is_noticed(void **state) {
         (void)state;
         assert_int_equal(handover_give(o, &p, 1, a, &patch, &after, NULL), 0);
         assert_int_equal(handover_check(object(""), &after, a, NULL), ERR_CONFLICT);
-        assert_int_equal(handover_check(object(ENTRY("truce", "Apply", "{'f:spec':{'f:paused':{}}}")), &after, a, NULL), ERR_CONFLICT);
+        assert_int_equal(handover_check(object(ENTRY("truce", "Apply", "{'f:spec':{'f:paused':{}}}")), &after, a, NULL),
+                         ERR_CONFLICT);
         assert_int_equal(handover_check(json(a, "{'metadata':{'managedFields':1}}"), &after, a, NULL), ERR_PARSE);
 }
 
@@ -181,8 +191,10 @@ static enum handover_kind decided(const char *entries, enum handover_wish wish, 
 
 static void who_holds_a_path_decides_how_it_leaves(void **state) {
         const char *ours = ENTRY("truce", "Apply", "{'f:spec':{'f:replicas':{}}}");
-        const char *shared = ENTRY("truce", "Apply", "{'f:spec':{'f:replicas':{}}}") "," ENTRY("x", "Update", "{'f:spec':{'f:replicas':{}}}");
-        const char *kept = ENTRY("truce", "Apply", "{'f:spec':{'f:x':{}}}") "," ENTRY("truce-keeper", "Update", "{'f:spec':{'f:replicas':{}}}");
+        const char *shared = ENTRY("truce", "Apply", "{'f:spec':{'f:replicas':{}}}") "," ENTRY(
+                "x", "Update", "{'f:spec':{'f:replicas':{}}}");
+        const char *kept = ENTRY("truce", "Apply", "{'f:spec':{'f:x':{}}}") "," ENTRY("truce-keeper", "Update",
+                                                                                      "{'f:spec':{'f:replicas':{}}}");
 
         (void)state;
         assert_int_equal(decided(ours, HANDOVER_YIELD, false), HANDOVER_GIVE);

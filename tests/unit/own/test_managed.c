@@ -19,17 +19,28 @@ static int teardown(void **state) {
         "{'manager':'" manager "','operation':'" op "','subresource':'" sub                                            \
         "','apiVersion':'apps/v1','time':'2026-01-01T00:00:00Z','fieldsType':'FieldsV1','fieldsV1':" fields "}"
 
+/* clang-format off */
+static const char *const entries[] = {
+        ENTRY("truce", "Apply", "", "{'f:spec':{'f:selector':{},'f:template':{'f:x':{}}}}"),
+        ENTRY("truce", "Update", "", "{'f:spec':{'f:y':{}}}"),
+        ENTRY("truce-keeper", "Update", "", "{'f:spec':{'f:replicas':{}}}"),
+        ENTRY("kubectl-edit", "Update", "", "{'f:spec':{'f:template':{'.':{},'f:x':{}}}}"),
+        ENTRY("kcm", "Update", "status", "{'f:status':{'f:a':{}}}"),
+        ENTRY("odd", "Apply", "status", "{'f:spec':{'f:z':{}},'f:status':{}}"),
+        ENTRY("hpa", "Update", "scale", "{'f:spec':{'f:replicas':{}}}"),
+        ENTRY("broken", "Update", "", "{'x:spec':{}}"),
+        ENTRY("ancient-changes", "Update", "", "{'f:data':{}}"),
+        ENTRY("before-first-apply", "Update", "", "{'f:data':{'f:a':{}}}"),
+};
+/* clang-format on */
+
 static const struct value *object(void) {
-        return json(a, "{'metadata':{'managedFields':[" ENTRY(
-                               "truce", "Apply", "", "{'f:spec':{'f:selector':{},'f:template':{'f:x':{}}}}") "," ENTRY(
-                               "truce", "Update", "", "{'f:spec':{'f:y':{}}}") "," ENTRY(
-                               "truce-keeper", "Update", "", "{'f:spec':{'f:replicas':{}}}") "," ENTRY(
-                               "kubectl-edit", "Update", "", "{'f:spec':{'f:template':{'.':{},'f:x':{}}}}") "," ENTRY(
-                               "kcm", "Update", "status", "{'f:status':{'f:a':{}}}") "," ENTRY(
-                               "odd", "Apply", "status", "{'f:spec':{'f:z':{}},'f:status':{}}") "," ENTRY(
-                               "hpa", "Update", "scale", "{'f:spec':{'f:replicas':{}}}") "," ENTRY(
-                               "broken", "Update", "", "{'x:spec':{}}") "," ENTRY("ancient-changes", "Update", "", "{'f:data':{}}") "," ENTRY(
-                               "before-first-apply", "Update", "", "{'f:data':{'f:a':{}}}") "]}}");
+        struct str keys[] = { STR("metadata"), STR("managedFields") };
+        struct value_list_builder b = { 0 };
+
+        for (size_t i = 0; i < ARRAY_LEN(entries); i++)
+                value_list_add(&b, json(a, entries[i]));
+        return value_with_path(a, NULL, keys, 2, value_list_end(&b, a, 0));
 }
 
 static void ours_is_the_apply_entry_of_the_object_itself(void **state) {
@@ -162,7 +173,8 @@ static void packing_shares_texts_and_reads_back_the_same(void **state) {
 
 static void equal_texts_are_one(void **state) {
         struct intern_pool *pool = intern_pool_new();
-        struct interned *x = intern_text(pool, STR("abc")), *y = intern_text(pool, STR("abc")), *z = intern_text(pool, STR(""));
+        struct interned *x = intern_text(pool, STR("abc")), *y = intern_text(pool, STR("abc")),
+                        *z = intern_text(pool, STR(""));
 
         (void)state;
         assert_ptr_equal(x, y);

@@ -30,8 +30,10 @@ static struct field_path image_of(const char *container) {
 }
 
 static const struct value *deployment(void) {
-        return json(a, "{'spec':{'template':{'spec':{'containers':[{'name':'a','image':'1'},{'name':'c','image':'2','ports':["
-                       "{'containerPort':80},{'containerPort':80,'protocol':'UDP'}]}]}}}}");
+        return json(
+                a,
+                "{'spec':{'template':{'spec':{'containers':[{'name':'a','image':'1'},{'name':'c','image':'2','ports':["
+                "{'containerPort':80},{'containerPort':80,'protocol':'UDP'}]}]}}}}");
 }
 
 static const struct schema *deployment_type(void) {

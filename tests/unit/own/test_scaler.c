@@ -21,8 +21,12 @@ static int end(void **state) {
 }
 
 static const struct value *hpa(const char *name, const char *spec) {
-        return json(a, arena_strf(a, "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{'name':'%s',"
-                                     "'namespace':'shop'},'spec':{%s}}", name, spec).p);
+        return json(
+                a, arena_strf(a,
+                              "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{'name':'%s',"
+                              "'namespace':'shop'},'spec':{%s}}",
+                              name, spec)
+                           .p);
 }
 
 #define WEB "'scaleTargetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'web'}"
@@ -46,8 +50,9 @@ static void an_hpa_is_found_by_group_kind_and_name(void **state) {
 }
 
 static void keda_fills_in_what_its_api_defaults(void **state) {
-        const struct value *so = json(a, "{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject','metadata':{'name':'k','namespace':"
-                                         "'shop'},'spec':{'scaleTargetRef':{'name':'web'}}}");
+        const struct value *so =
+                json(a, "{'apiVersion':'keda.sh/v1alpha1','kind':'ScaledObject','metadata':{'name':'k','namespace':"
+                        "'shop'},'spec':{'scaleTargetRef':{'name':'web'}}}");
 
         (void)state;
         assert_int_equal(scaler_index_set(ix, so, SCALER_DESIRED, NULL), 0);
@@ -79,7 +84,8 @@ static void what_one_origin_forgets_the_other_keeps(void **state) {
 static void a_scaler_that_changes_its_target_leaves_the_old_one(void **state) {
         (void)state;
         scaler_index_set(ix, hpa("h", WEB), SCALER_LIVE, NULL);
-        scaler_index_set(ix, hpa("h", "'scaleTargetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'x'}"), SCALER_LIVE, NULL);
+        scaler_index_set(ix, hpa("h", "'scaleTargetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'x'}"),
+                         SCALER_LIVE, NULL);
         assert_null(scaler_find(ix, &web));
         scaler_index_set(ix, hpa("h", WEB), SCALER_LIVE, NULL);
         assert_int_equal(scaler_index_set(ix, hpa("h", "'scaleTargetRef':{}"), SCALER_LIVE, NULL), ERR_INVAL);
@@ -99,8 +105,9 @@ static void the_scaler_kinds_can_be_walked(void **state) {
 }
 
 static void replicas_stand_where_the_kind_says(void **state) {
-        const struct value *crd = json(a, "{'spec':{'versions':[{'name':'v1','subresources':{'scale':{'specReplicasPath':"
-                                          "'.spec.workers.count'}}},{'name':'v2'}]}}");
+        const struct value *crd =
+                json(a, "{'spec':{'versions':[{'name':'v1','subresources':{'scale':{'specReplicasPath':"
+                        "'.spec.workers.count'}}},{'name':'v2'}]}}");
         struct field_path p;
 
         (void)state;
@@ -115,8 +122,12 @@ static void replicas_stand_where_the_kind_says(void **state) {
 }
 
 static struct scale_state judge(const char *manager, const char *subresource) {
-        const struct value *o = json(a, arena_strf(a, "{'metadata':{'managedFields':[{'manager':'%s','operation':'Update','subresource':'%s',"
-                                                      "'fieldsV1':{'f:spec':{'f:replicas':{}}}}]}}", manager, subresource).p);
+        const struct value *o = json(
+                a, arena_strf(a,
+                              "{'metadata':{'managedFields':[{'manager':'%s','operation':'Update','subresource':'%s',"
+                              "'fieldsV1':{'f:spec':{'f:replicas':{}}}}]}}",
+                              manager, subresource)
+                           .p);
         struct managed m = owners_of(a, o);
 
         return scaler_judge(ix, &web, dotted(a, "spec.replicas"), &m);
@@ -188,7 +199,8 @@ static void managers_are_classified_by_name_and_operation(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                enum policy_class c = policy_classify(str_from(rows[i].manager), rows[i].operation, str_from(rows[i].subresource));
+                enum policy_class c =
+                        policy_classify(str_from(rows[i].manager), rows[i].operation, str_from(rows[i].subresource));
 
                 if (c != rows[i].class)
                         fail_msg("%s is %s", rows[i].manager, policy_class_name(c));
@@ -234,7 +246,8 @@ static void git_wins_over_people_and_leaves_others_alone(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct policy_answer r = ask(NULL, rows[i].manager, rows[i].subresource, rows[i].replicas, rows[i].scale);
+                struct policy_answer r =
+                        ask(NULL, rows[i].manager, rows[i].subresource, rows[i].replicas, rows[i].scale);
 
                 if (r.action != rows[i].action)
                         fail_msg("row %zu, %s: %s by \"%s\"", i, rows[i].manager, policy_action_name(r.action), r.rule);

@@ -75,8 +75,11 @@ static void list_keys_carry_their_defaults(void **state) {
 }
 
 static const struct value *crd(const char *schema) {
-        struct str text = arena_strf(a, "{'kind':'CustomResourceDefinition','spec':{'group':'g','versions':[{'name':'v1'},{'name':"
-                                        "'v2','schema':{'openAPIV3Schema':%s}}]}}", schema);
+        struct str text =
+                arena_strf(a,
+                           "{'kind':'CustomResourceDefinition','spec':{'group':'g','versions':[{'name':'v1'},{'name':"
+                           "'v2','schema':{'openAPIV3Schema':%s}}]}}",
+                           schema);
 
         return json(a, text.p);
 }
@@ -98,10 +101,13 @@ static void a_crd_teaches_its_markers(void **state) {
                 "'one':{'type':'object','x-kubernetes-map-type':'atomic','properties':{'a':{'type':'string'}}},"
                 "'map':{'type':'object','additionalProperties':{'type':'object','properties':{'a':{'type':'string'}}}},"
                 "'bare':{'type':'object'},'yes':{'type':'object','additionalProperties':true},"
-                "'free':{'type':'object','x-kubernetes-preserve-unknown-fields':true,'properties':{'k':{'type':'object',"
+                "'free':{'type':'object','x-kubernetes-preserve-unknown-fields':true,'properties':{'k':{'type':'object'"
+                ","
                 "'properties':{'x':{'type':'string'}}}}},"
-                "'ports':{'type':'array','x-kubernetes-list-type':'map','x-kubernetes-list-map-keys':['proto','port'],'items':{"
-                "'type':'object','properties':{'port':{'type':'integer'},'proto':{'type':'string','default':'TCP'}}}}}}}}");
+                "'ports':{'type':'array','x-kubernetes-list-type':'map','x-kubernetes-list-map-keys':['proto','port'],'"
+                "items':{"
+                "'type':'object','properties':{'port':{'type':'integer'},'proto':{'type':'string','default':'TCP'}}}}}}"
+                "}}");
 
         (void)state;
         assert_int_equal(schema_form(at(s, "spec.n")), SCHEMA_SCALAR);
@@ -132,8 +138,9 @@ static void a_crd_teaches_its_markers(void **state) {
 }
 
 static void an_embedded_object_has_metadata_of_its_own(void **state) {
-        const struct schema *s = learnt("{'type':'object','properties':{'e':{'type':'object','x-kubernetes-embedded-resource':"
-                                        "true,'x-kubernetes-preserve-unknown-fields':true}}}");
+        const struct schema *s =
+                learnt("{'type':'object','properties':{'e':{'type':'object','x-kubernetes-embedded-resource':"
+                       "true,'x-kubernetes-preserve-unknown-fields':true}}}");
 
         (void)state;
         assert_int_equal(schema_form(at(s, "e.metadata.finalizers")), SCHEMA_LIST_SET);
@@ -165,10 +172,11 @@ static void too_many_keys_or_levels_are_refused(void **state) {
         const struct schema *s;
 
         (void)state;
-        assert_int_equal(schema_from_crd(crd("{'type':'object','properties':{'l':{'type':'array','x-kubernetes-list-type':'map',"
-                                             "'x-kubernetes-list-map-keys':['1','2','3','4','5','6','7','8','9'],'items':{}}}}"),
-                                         STR("v2"), a, &s, NULL),
-                         ERR_LIMIT);
+        assert_int_equal(
+                schema_from_crd(crd("{'type':'object','properties':{'l':{'type':'array','x-kubernetes-list-type':'map',"
+                                    "'x-kubernetes-list-map-keys':['1','2','3','4','5','6','7','8','9'],'items':{}}}}"),
+                                STR("v2"), a, &s, NULL),
+                ERR_LIMIT);
         /* Built, not parsed: the JSON parser has the same cap. */
         for (int i = 0; i < JSON_MAX_DEPTH + 1; i++) {
                 struct str keys[] = { STR("properties"), STR("x") };
@@ -176,11 +184,13 @@ static void too_many_keys_or_levels_are_refused(void **state) {
                 v = value_with(a, value_with_path(a, NULL, keys, 2, v), STR("type"), value_string(a, object, 0));
         }
         const struct value *versions = json(a, "[{'name':'v2'}]");
-        struct str to_schema[] = { STR("schema"), STR("openAPIV3Schema") }, to_versions[] = { STR("spec"), STR("versions") };
+        struct str to_schema[] = { STR("schema"), STR("openAPIV3Schema") },
+                   to_versions[] = { STR("spec"), STR("versions") };
         struct value_list_builder b = { 0 };
 
         value_list_add(&b, value_with_path(a, versions->list.items[0], to_schema, 2, v));
-        v = value_with_path(a, json(a, "{'kind':'CustomResourceDefinition'}"), to_versions, 2, value_list_end(&b, a, 0));
+        v = value_with_path(a, json(a, "{'kind':'CustomResourceDefinition'}"), to_versions, 2,
+                            value_list_end(&b, a, 0));
         assert_int_equal(schema_from_crd(v, STR("v2"), a, &s, NULL), ERR_LIMIT);
 }
 
