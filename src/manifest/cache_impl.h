@@ -20,11 +20,13 @@ struct manifest_blob {
         struct manifest_parsed parsed;
         /* The cache's own, under its lock. */
         char key[CACHE_KEY_BYTES];
-        size_t bytes;
-        struct manifest_blob *newer, *older;
+        size_t bytes, index;
 };
 
-/* Parses text into a blob with one reference, the caller's. */
+/*
+ * Parses text into a blob with one reference, the caller's. What the parser leaves behind is not kept: the blob holds a
+ * tight copy of the result.
+ */
 struct manifest_blob *manifest_blob_new(struct str text, enum manifest_format format);
 void manifest_blob_unref(struct manifest_blob *blob);
 DEFINE_CLEANUP(struct manifest_blob *, manifest_blob_unref)

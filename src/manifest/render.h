@@ -30,7 +30,11 @@
 
 struct manifest_cache;
 
-/* Keeps at most `max_bytes` of parsed documents (0: MANIFEST_CACHE_BYTES), least recently used ones go first. */
+/*
+ * Keeps at most `max_bytes` of parsed documents (0: MANIFEST_CACHE_BYTES), about 1.5 KiB for a small object. What goes
+ * when it is full is drawn by lot: renders read the same files over and over, and if the least recently used went, a
+ * repository a little larger than the cache would find nothing in it.
+ */
 #define MANIFEST_CACHE_BYTES (64 * 1024 * 1024)
 struct manifest_cache *manifest_cache_new(size_t max_bytes);
 void manifest_cache_free(struct manifest_cache *cache);
