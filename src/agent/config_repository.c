@@ -107,33 +107,21 @@ static int parse_url(struct reader *r, const struct config_repository *repo, str
         return 0;
 }
 
-void config_read_repository(struct reader *r) {
-        struct str type = value_text(value_getc(value_path(r->o->value, "metadata", "labels", NULL), TYPE_LABEL));
+static void read_credentials(struct reader *r, bool is_template) {
         const struct value *data = value_getc(r->o->value, "data");
-        struct config_repository repo = { .place = { r->o->file, r->o->line } };
+        struct config_repository repo = { .is_template = is_template, .place = { r->o->file, r->o->line } };
+        struct str kind = secret_text(r, "type");
         struct err err;
-        struct str kind;
         int code;
 
-        if (str_eqc(type, "cluster")) {
-                reader_notice(r, r->o->line, "Secret %.*s names another cluster: left out", STR_FMT(r->o->name));
-                return;
-        }
-        if (!str_eqc(type, "repository") && !str_eqc(type, "repo-creds")) {
-                reader_error(r, r->o->line, "Secret %.*s has no label " TYPE_LABEL ": repository or repo-creds",
-                             STR_FMT(r->o->name));
-                return;
-        }
         for (size_t i = 0; value_is(data, VALUE_MAP) && i < data->map.count; i++)
                 check_key(r, &data->map.members[i]);
+        if (kind.n > 0 && !str_eqc(kind, "git"))
+                reader_refuse(r, r->o->line, "type: only git repositories are implemented");
 
-        kind = secret_text(r, "type");
-        repo.is_template = str_eqc(type, "repo-creds");
         repo.url = secret_text(r, "url");
         repo.username = secret_text(r, "username");
         repo.password = secret_text(r, "password");
-        if (kind.n > 0 && !str_eqc(kind, "git"))
-                reader_refuse(r, r->o->line, "type: only git repositories are implemented");
         code = parse_url(r, &repo, &repo.url, &err);
         if (code == ERR_UNSUPPORTED)
                 reader_refuse(r, r->o->line, "url: %s", err.msg);
@@ -142,6 +130,18 @@ void config_read_repository(struct reader *r) {
         repo.refusal = r->refusal;
         repo.refusal_place = r->refusal_place;
         config_add_repository(r->c, &repo);
+}
+
+void config_read_repository(struct reader *r) {
+        struct str type = value_text(value_getc(value_path(r->o->value, "metadata", "labels", NULL), TYPE_LABEL));
+
+        if (str_eqc(type, "cluster"))
+                reader_notice(r, r->o->line, "Secret %.*s names another cluster: left out", STR_FMT(r->o->name));
+        else if (!str_eqc(type, "repository") && !str_eqc(type, "repo-creds"))
+                reader_error(r, r->o->line, "Secret %.*s has no label " TYPE_LABEL ": repository or repo-creds",
+                             STR_FMT(r->o->name));
+        else
+                read_credentials(r, str_eqc(type, "repo-creds"));
 }
 
 /* Finding. */
