@@ -337,6 +337,41 @@ static void an_answer_without_owners_is_judged_by_what_git_says(void **state) {
         assert_int_equal(d.entries[2].class, DIFF_OURS);
 }
 
+static void the_latest_of_the_other_writers_is_named(void **state) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct path_element steps[] = { path_field(STR("data")), path_field(STR("k")) };
+        const struct fieldset *set = fieldset_insert(a, &fieldset_empty, (struct field_path){ steps, 2 });
+        const struct managed_entry writers[] = {
+                { .manager = STR("early"),
+                  .operation = MANAGED_UPDATE,
+                  .time = STR("2025-11-29T10:00:00Z"),
+                  .set = set },
+                { .manager = STR("late"),
+                  .operation = MANAGED_UPDATE,
+                  .time = STR("2025-11-29T12:00:00Z"),
+                  .set = set },
+                { .manager = STR("middle"),
+                  .operation = MANAGED_UPDATE,
+                  .time = STR("2025-11-29T11:00:00Z"),
+                  .set = set },
+                { .manager = STR("truce"),
+                  .operation = MANAGED_APPLY,
+                  .time = STR("2025-11-29T13:00:00Z"),
+                  .set = set },
+        };
+        const struct managed owners = { writers, ARRAY_LEN(writers) };
+        struct diff_input in = { .before = json(a, "{\"data\":{\"k\":\"x\"}}"),
+                                 .after = json(a, "{\"data\":{\"k\":\"y\"}}"),
+                                 .before_owners = &owners,
+                                 .after_owners = &owners };
+        struct diff d;
+
+        (void)state;
+        assert_int_equal(diff_compare(&in, a, &d, NULL), 0);
+        assert_int_equal(d.count, 1);
+        assert_true(str_eqc(d.entries[0].owner.manager, "late"));
+}
+
 static void lists_with_repeated_keys_are_compared_by_place(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct diff_input in = {
@@ -368,6 +403,7 @@ int main(void) {
                 cmocka_unit_test(differences_beyond_the_cap_are_counted),
                 cmocka_unit_test(trees_deeper_than_paths_differ_at_the_deepest_path),
                 cmocka_unit_test(an_answer_without_owners_is_judged_by_what_git_says),
+                cmocka_unit_test(the_latest_of_the_other_writers_is_named),
                 cmocka_unit_test(lists_with_repeated_keys_are_compared_by_place),
         };
 
