@@ -39,7 +39,7 @@ static const struct word words[] = {
 
 static bool find_word(struct str text, struct yaml_typed *ret_typed) {
         for (size_t i = 0; text.n <= WORD_MAX_BYTES && i < ARRAY_LEN(words); i++) {
-                if (str_eqc(text, words[i].text)) {
+                if ((text.n == 0 || text.p[0] == words[i].text[0]) && str_eqc(text, words[i].text)) {
                         *ret_typed = words[i].typed;
                         return true;
                 }
