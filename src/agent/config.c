@@ -97,6 +97,10 @@ void config_free(struct config *c) {
         free(c);
 }
 
+struct str config_app_title(struct str ns, struct str name, struct arena *a) {
+        return ns.n ? arena_strf(a, "%.*s/%.*s", STR_FMT(ns), STR_FMT(name)) : name;
+}
+
 void config_add_app(struct config *c, const struct config_app *app) {
         size_t n = c->app_count;
 
@@ -135,7 +139,7 @@ struct loading {
 static void read_app(struct loading *l) {
         struct reader *r = &l->r;
 
-        r->app = r->o->ns.n ? arena_strf(r->a, "%.*s/%.*s", STR_FMT(r->o->ns), STR_FMT(r->o->name)) : r->o->name;
+        r->app = config_app_title(r->o->ns, r->o->name, r->a);
         if (l->c->app_count >= CONFIG_MAX_APPS)
                 reader_error(r, r->o->line, "more than %d applications", CONFIG_MAX_APPS);
         else
@@ -247,7 +251,8 @@ static void check_double_apps(struct config *c) {
         for (size_t i = 1; i < c->app_count; i++)
                 if (cmp_app(&c->apps[i - 1], &c->apps[i]) == 0)
                         config_add_problem(c, (struct config_problem){
-                                .severity = CONFIG_ERROR, .place = c->apps[i].place, .app = c->apps[i].name,
+                                .severity = CONFIG_ERROR, .place = c->apps[i].place,
+                                .app = config_app_title(c->apps[i].ns, c->apps[i].name, c->arena),
                                 .message = arena_strf(c->arena, "it is defined twice, also at %.*s:%u",
                                                       STR_FMT(c->apps[i - 1].place.file), c->apps[i - 1].place.line),
                         });

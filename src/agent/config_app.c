@@ -85,6 +85,16 @@ static void read_glob(struct reader *r, const char *path, struct str *ret) {
                 reader_error(r, config_line(r, path), "%s: %s", path, err.msg);
 }
 
+/* "1.2.*", ">=1.0": Argo CD takes the newest tag that fits. No name of a ref has these characters. */
+static bool is_constraint(struct str revision) {
+        static const char signs[] = "*^~<> ";
+
+        for (size_t i = 0; i < revision.n; i++)
+                if (strchr(signs, revision.p[i]))
+                        return true;
+        return str_starts(revision, STR("="));
+}
+
 static void read_source(struct reader *r, struct config_app *app) {
         struct config_repository in_url;
         struct err err;
@@ -98,6 +108,9 @@ static void read_source(struct reader *r, struct config_app *app) {
         read_glob(r, "spec.source.directory.exclude", &app->exclude);
         if (app->revision.n == 0)
                 app->revision = STR("HEAD");
+        if (is_constraint(app->revision))
+                reader_refuse(r, config_line(r, "spec.source.targetRevision"),
+                              "spec.source.targetRevision: version constraints are not implemented yet");
 
         if (app->repo_url.n == 0) {
                 /* An application of several sources is refused for that already. */

@@ -58,6 +58,9 @@ void config_read_project(struct reader *r);
 void config_read_repository(struct reader *r);
 void config_read_configmap(struct reader *r);
 
+/* "namespace/name" or "name": how an application is called in problems. */
+struct str config_app_title(struct str ns, struct str name, struct arena *a);
+
 /* Appends to c->apps. */
 void config_add_app(struct config *c, const struct config_app *app);
 void config_add_repository(struct config *c, const struct config_repository *repo);

@@ -23,7 +23,9 @@ static bool is_label_value(struct str s) {
 
 static void refuse(struct config *c, const struct config_app *app, struct config_place place, struct str message) {
         config_add_problem(c, (struct config_problem){
-                .severity = CONFIG_REFUSED, .place = place.file.n ? place : app->place, .app = app->name,
+                .severity = CONFIG_REFUSED,
+                .place = place.file.n ? place : app->place,
+                .app = config_app_title(app->ns, app->name, c->arena),
                 .message = message,
         });
         c->refused_count++;

@@ -181,13 +181,14 @@ static uint32_t take_line(struct str *message) {
         return (uint32_t)line;
 }
 
-static void broken(struct making *m, const struct err *err) {
+/* `line` counts unless the message names one. */
+static void broken(struct making *m, const struct err *err, uint32_t line) {
         struct str message = str_from(err->msg);
-        uint32_t line = take_line(&message);
+        uint32_t named = take_line(&message);
 
         m->o = (struct manifest_object){ 0 };
         m->title = (struct str){ 0 };
-        making_error(m, err->code, line, "%.*s", STR_FMT(message));
+        making_error(m, err->code, named ? named : line, "%.*s", STR_FMT(message));
         m->incomplete = true;
 }
 
@@ -206,8 +207,36 @@ static bool parse_yaml(struct making *m, struct str text) {
                         make_document(m, docs[i].value, &s, 0);
         }
         if (r < 0)
-                broken(m, &err);
+                broken(m, &err, 0);
         return true;
+}
+
+/*
+ * JSON's parser knows no lines. YAML's does, and reads nearly all JSON alike: where it gives the very same text back, its
+ * tree is taken.
+ */
+static const struct value *with_lines(const struct value *v, struct str text, struct arena *a) {
+        const struct yaml_document *docs;
+        size_t count;
+
+        if (yaml_parse(text, a, &docs, &count, NULL) < 0 || count != 1 || !docs[0].value)
+                return v;
+        return str_eq(value_canonical(a, docs[0].value), value_canonical(a, v)) ? docs[0].value : v;
+}
+
+/* "not JSON at byte N": the line in which that byte stands. */
+static uint32_t line_of_byte(const char *message, struct str text) {
+        static const char word[] = "at byte ";
+        const char *at = strstr(message, word);
+        struct str rest = str_from(at ? at + strlen(word) : NULL), digits;
+        uint64_t byte;
+        uint32_t line = 1;
+
+        if (!str_next(&rest, ':', &digits) || !str_to_u64(digits, &byte))
+                return 0;
+        for (size_t i = 0; i < text.n && i < byte; i++)
+                line += text.p[i] == '\n';
+        return line;
 }
 
 static bool parse_json(struct making *m, struct str text) {
@@ -216,9 +245,9 @@ static bool parse_json(struct making *m, struct str text) {
         struct err err;
 
         if (json_parse(text, m->a, &v, &err) < 0)
-                broken(m, &err);
+                broken(m, &err, line_of_byte(err.msg, text));
         else
-                make_document(m, v, &s, 0);
+                make_document(m, with_lines(v, text, m->a), &s, 0);
         return true;
 }
 

@@ -43,6 +43,23 @@ static void check_key(const struct manifest_object *o, struct arena *a) {
         HOLDS(manifest_title(o, a).n > 0);
 }
 
+/* The same file in a set: nothing is lost on the way but duplicates. */
+static void check_set(struct str text, enum manifest_format format, const struct manifest_parsed *p, struct arena *a) {
+        struct manifest_file file = { format == MANIFEST_JSON ? STR("a.json") : STR("a.yaml"), text };
+        struct manifest_source source = { .default_namespace = STR("d") };
+        struct manifest_set *set;
+
+        HOLDS(manifest_render_files(&file, 1, &source, &set, NULL) == 0);
+        HOLDS(set->complete == p->complete && set->error_count >= p->error_count);
+        HOLDS(set->object_count + set->refused_count <= p->object_count + p->refused_count);
+        HOLDS(set->object_count == p->object_count || set->error_count > p->error_count);
+        for (size_t i = 0; i < set->object_count; i++) {
+                check_key(&set->objects[i], a);
+                value_canonical(a, set->objects[i].value);
+        }
+        manifest_set_free(set);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         struct arena *a = arena_new(0);
         enum manifest_format format = n > 0 && data[0] == '{' ? MANIFEST_JSON : MANIFEST_YAML;
@@ -52,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         HOLDS(p.complete || p.error_count > 0);
         HOLDS(p.refused_count == 0 || p.error_count > 0);
         HOLDS(!p.irrelevant || p.object_count + p.refused_count + p.error_count == 0);
+        check_set((struct str){ (const char *)data, n }, format, &p, a);
         for (size_t i = 0; i < p.refused_count; i++)
                 check_key(&p.refused[i], a);
         for (size_t i = 0; i < p.object_count; i++) {

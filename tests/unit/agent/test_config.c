@@ -151,6 +151,9 @@ static const struct {
         { "  sources: [{repoURL: x}]\n",
           "refused apps.yaml:7: application argocd/shop is not run: spec.sources: several sources are not implemented "
           "yet\n" },
+        { SOURCE "    targetRevision: 1.2.*\n",
+          "refused apps.yaml:9: application argocd/shop is not run: spec.source.targetRevision: version constraints are "
+          "not implemented yet\n" },
         { SOURCE "  destination: {server: https://other}\n",
           "refused apps.yaml:9: application argocd/shop is not run: spec.destination.server: other clusters than "
           "https://kubernetes.default.svc are not implemented yet\n" },
@@ -249,7 +252,7 @@ static const struct {
           "error apps.yaml:3: metadata.name is missing\n" },
         { "hello: world\n", "error apps.yaml:1: holds no configuration\n" },
         { "kind: [\n", "error apps.yaml:2: while parsing a flow node, did not find expected node content\n" },
-        { APP "---\n" APP, "error apps.yaml:13: application shop: it is defined twice, also at apps.yaml:1\n" },
+        { APP "---\n" APP, "error apps.yaml:13: application argocd/shop: it is defined twice, also at apps.yaml:1\n" },
         { APP "  project: a\n  project: b\n", "error apps.yaml:13: the key \"project\" is given twice, first in line 12\n" },
 };
 
@@ -357,7 +360,7 @@ static void two_applications_never_share_an_instance_name(void **state) {
         must_load(f, APP "---\napiVersion: argoproj.io/v1alpha1\nkind: Application\n"
                          "metadata: {name: shop, namespace: truce}\nspec:\n" SOURCE);
         assert_int_equal(f->c->app_count, 1);
-        assert_string_equal(problems(f), "refused apps.yaml:13: application shop is not run: it would have the tracking "
+        assert_string_equal(problems(f), "refused apps.yaml:13: application truce/shop is not run: it would have the tracking "
                                          "name of the application at apps.yaml:1\n");
 }
 
@@ -393,7 +396,7 @@ static void a_repository_that_needs_more_refuses_its_applications_without_showin
         must_load(f, APP SECRET("a", "repository") "  url: https://git.example.com/team/shop\n  tlsClientCertData: hunter2\n"
                                                    "  password: hunter3\n");
         assert_int_equal(f->c->app_count, 0);
-        assert_string_equal(problems(f), "refused apps.yaml:20: application shop is not run: its repository: "
+        assert_string_equal(problems(f), "refused apps.yaml:20: application argocd/shop is not run: its repository: "
                                          "tlsClientCertData: client certificates are not implemented yet\n");
         must_load(f, APP SECRET("a", "repository") "  url: https://git.example.com/team/shop\n  insecure: 'false'\n");
         assert_int_equal(f->c->app_count, 1);
@@ -483,7 +486,7 @@ static void a_project_with_windows_refuses_its_applications(void **state) {
 
         must_load(f, APP "  project: team\n" PROJECT "  sourceRepos: ['*']\n  syncWindows: [{kind: deny}]\n");
         assert_int_equal(f->c->app_count, 0);
-        assert_string_equal(problems(f), "refused apps.yaml:19: application shop is not run: its project team: "
+        assert_string_equal(problems(f), "refused apps.yaml:19: application argocd/shop is not run: its project team: "
                                          "spec.syncWindows: sync windows are not implemented yet\n");
 }
 

@@ -321,6 +321,28 @@ static void json_takes_exactly_one_object(void **state) {
         }
 }
 
+static void json_has_lines_too(void **state) {
+        struct manifest_parsed p;
+        static const struct str replicas[] = { STR("spec"), STR("replicas") };
+
+        manifest_parse(STR("{\n  \"apiVersion\": \"apps/v1\",\n  \"kind\": \"Deployment\",\n  \"metadata\": {\"name\": "
+                           "\"x\"},\n  \"spec\": {\n    \"replicas\": 2\n  }\n}\n"), MANIFEST_JSON, *state, &p);
+        assert_int_equal(p.object_count, 1);
+        assert_int_equal(manifest_line_of(&p.objects[0], (struct pointer){ replicas, 2 }), 6);
+        manifest_parse(STR("{\n\n  \"a\": }"), MANIFEST_JSON, *state, &p);
+        assert_int_equal(p.errors[0].line, 3);
+}
+
+/* What YAML reads otherwise stays as JSON has it: here an escape for a character beyond 16 bits. */
+static void json_wins_over_its_lines(void **state) {
+        struct manifest_parsed p;
+
+        manifest_parse(STR("{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\"},\"data\":{"
+                           "\"k\":\"\\ud83d\\ude00\"}}"), MANIFEST_JSON, *state, &p);
+        assert_int_equal(p.object_count, 1);
+        assert_true(str_eqc(value_text(value_path(p.objects[0].value, "data", "k", NULL)), "\xf0\x9f\x98\x80"));
+}
+
 static void a_limit_of_the_parser_is_an_error_even_in_a_strange_file(void **state) {
         _cleanup_(buf_done) struct buf b = buf_make(65536);
         struct manifest_parsed p;
@@ -365,6 +387,8 @@ int main(void) {
                 T(names_end_at_their_limits),
                 T(lists_nest_up_to_the_limit),
                 T(json_takes_exactly_one_object),
+                T(json_has_lines_too),
+                T(json_wins_over_its_lines),
                 T(a_limit_of_the_parser_is_an_error_even_in_a_strange_file),
                 T(problems_print_with_what_is_known),
         };
