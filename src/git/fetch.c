@@ -66,7 +66,8 @@ static int on_progress(const git_indexer_progress *p, void *ctx) {
         int r = git_deadline_check(j->f->deadline, "receiving objects", &j->link.err);
 
         if (r == 0 && j->bytes_before + p->received_bytes > j->f->max_bytes)
-                r = err_set(&j->link.err, ERR_LIMIT, "the repository needs more than the %llu MiB that its store may take",
+                r = err_set(&j->link.err, ERR_LIMIT,
+                            "the repository needs more than the %llu MiB that its store may take",
                             (unsigned long long)(j->f->max_bytes / MIB));
         return r;
 }

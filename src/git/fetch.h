@@ -3,8 +3,8 @@
  * One fetch by libgit2 into one generation of a store: connects, looks at what the remote has, wants as little as
  * possible, and keeps a local ref for what was wanted, so that the next fetch is incremental.
  *
- * Local refs are flat, "refs/truce/" and the remote name with "/" and "%" escaped: a branch "a" that becomes "a/b" never
- * collides with itself. Nothing here decides which generation: that is remote.c.
+ * Local refs are flat, "refs/truce/" and the remote name with "/" and "%" escaped: a branch "a" that becomes "a/b"
+ * never collides with itself. Nothing here decides which generation: that is remote.c.
  */
 #ifndef TRUCE_GIT_FETCH_H
 #define TRUCE_GIT_FETCH_H

@@ -68,7 +68,7 @@ DEFINE_CLEANUP(struct http_session *, http_session_free)
  */
 int http_send(struct http_session *s, const struct http_request *req, struct http_reply *ret, struct err *err);
 
-/* The next bytes of the body, at most n; 0 bytes at its end. Errors as http_send(); a body that was cut is UNREACHABLE. */
+/* The next bytes of the body, at most n; 0 bytes at its end. Errors as http_send(); a cut body is UNREACHABLE. */
 int http_read(struct http_session *s, char *p, size_t n, size_t *ret_n, struct err *err);
 
 /* The rest of the body; LIMIT when it passes the buffer's maximum. */

@@ -109,7 +109,8 @@ static int new_subtransport(git_smart_subtransport **out, git_transport *owner, 
         struct subtransport *t = mem_zalloc(sizeof *t);
 
         (void)owner;
-        t->parent = (git_smart_subtransport){ .action = action, .close = subtransport_close, .free = subtransport_free };
+        t->parent =
+                (git_smart_subtransport){ .action = action, .close = subtransport_close, .free = subtransport_free };
         t->link = link;
         *out = &t->parent;
         return 0;

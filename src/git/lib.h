@@ -11,7 +11,7 @@
 #include "base/macro.h"
 #include "git/source.h"
 
-/* Fills err from a libgit2 result (< 0) and its thread's last error, which is copied at once; adds "what: " in front. */
+/* Fills err from a libgit2 result (< 0) and the thread's last error, copied at once, with "what: " in front. */
 int lib_fail(struct err *err, int result, const char *what);
 
 static inline git_oid lib_oid(const struct git_id *id) {

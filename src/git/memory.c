@@ -476,7 +476,8 @@ static int memory_read(struct git_source *s, const struct git_id *blob, size_t m
         LOCKED(m);
         r = play(m, GIT_MEMORY_READ, NULL, err);
         if (r == 0)
-                r = blob_content(m, blob, max_bytes < GIT_MAX_BLOB_BYTES ? max_bytes : GIT_MAX_BLOB_BYTES, a, &content, err);
+                r = blob_content(m, blob, max_bytes < GIT_MAX_BLOB_BYTES ? max_bytes : GIT_MAX_BLOB_BYTES, a, &content,
+                                 err);
         if (r < 0)
                 return r;
         if (tree_is_lfs_pointer(content))

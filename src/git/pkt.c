@@ -101,8 +101,9 @@ static int server_said(struct str text, struct err *err) {
 }
 
 static int refuse_sha256(struct err *err) {
-        return err_set(err, ERR_UNSUPPORTED,
-                       "the repository uses SHA-256 object names, which libgit2 cannot read: only SHA-1 repositories work");
+        return err_set(
+                err, ERR_UNSUPPORTED,
+                "the repository uses SHA-256 object names, which libgit2 cannot read: only SHA-1 repositories work");
 }
 
 /* A name that a ref can have; others are skipped, since no revision word can name them. */

@@ -239,8 +239,9 @@ struct near {
 static void insert_near(struct near *best, size_t *n, struct near candidate) {
         size_t at = *n;
 
-        while (at > 0 && (best[at - 1].distance > candidate.distance ||
-                          (best[at - 1].distance == candidate.distance && str_cmp(best[at - 1].name, candidate.name) > 0)))
+        while (at > 0 &&
+               (best[at - 1].distance > candidate.distance ||
+                (best[at - 1].distance == candidate.distance && str_cmp(best[at - 1].name, candidate.name) > 0)))
                 at--;
         if (at == NEAREST)
                 return;
@@ -272,5 +273,6 @@ int git_refs_not_found(struct git_ref_list list, struct str word, struct err *er
 
                 buf_addf(&hint, "%s\"%s\"", i ? ", " : "; near it: ", b.p);
         }
-        return err_set(err, ERR_NOTFOUND, "revision \"%s\" not found among %zu branches and tags%s", name.p, names, hint.p);
+        return err_set(err, ERR_NOTFOUND, "revision \"%s\" not found among %zu branches and tags%s", name.p, names,
+                       hint.p);
 }

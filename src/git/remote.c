@@ -56,8 +56,8 @@ static void close_all(struct remote *r) {
 }
 
 /*
- * Packs, windows and caches that nobody needed since the last poll are given back. A repository in place stays open: its
- * refs are read at every poll, and libgit2 1.5 loses memory when it opens one of format version 1.
+ * Packs, windows and caches that nobody needed since the last poll are given back. A repository in place stays open:
+ * its refs are read at every poll, and libgit2 1.5 loses memory when it opens one of format version 1.
  */
 static void close_idle(struct remote *r) {
         LOCKED(r);
@@ -548,9 +548,11 @@ static int open_in_place(struct remote *r, const struct git_remote_options *o, s
         LOCKED(r);
         r->in_place = true;
         if (!o->allow_file)
-                return err_set(err, ERR_INVAL,
-                               "repository URL \"%.*s\": local repositories are only allowed on the command line or where "
-                               "the Agent allows them", STR_FMT(r->url.text));
+                return err_set(
+                        err, ERR_INVAL,
+                        "repository URL \"%.*s\": local repositories are only allowed on the command line or where "
+                        "the Agent allows them",
+                        STR_FMT(r->url.text));
         return open_current(r, err);
 }
 

@@ -9,10 +9,11 @@
  *
  * The store is shared: every source of one URL and one store_dir, also in other processes, uses the same folder; a lock
  * file lets one of them fetch at a time. A store with many packs or much garbage is fetched afresh beside the old one,
- * which stays readable as long as somebody has it open. A store that turns out damaged is fetched afresh as well.
+ * which stays readable as long as somebody has it open. A store that turned out damaged (list or read said CORRUPT) is
+ * fetched afresh by the next fetch(), also of a commit that was fetched before. The folder may be deleted at any time.
  *
- * Refused: ssh until it exists, servers of the "dumb" protocol, SHA-256 repositories (UNSUPPORTED); redirects that leave
- * the host or https (INVAL); credentials over plain http to another machine (INVAL).
+ * Refused: ssh until it exists, servers of the "dumb" protocol, SHA-256 repositories (UNSUPPORTED); redirects that
+ * leave the host or https (INVAL); credentials over plain http to another machine (INVAL).
  *
  * Not available in libgit2 1.5: shallow fetches. The whole history of a ref is fetched once.
  *

@@ -157,7 +157,8 @@ static int refuse_content(struct smart *s, const struct http_reply *reply, struc
                 return err_set(err, ERR_UNSUPPORTED,
                                "%.*s: the server only speaks the \"dumb\" HTTP protocol: it must run git http-backend "
                                "or the like", STR_FMT(url));
-        return err_set(err, ERR_PARSE, "%.*s: no Git server answers there, but something of type \"%.*s\": is the URL right?",
+        return err_set(err, ERR_PARSE,
+                       "%.*s: no Git server answers there, but something of type \"%.*s\": is the URL right?",
                        STR_FMT(url), STR_FMT(type));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two endpoints of Git's smart HTTP protocol (gitprotocol-http(5)): GET …/info/refs and POST …/git-upload-pack, with
- * the rules for redirects and credentials, and answers turned into errors a person can act on.
+ * The two endpoints of Git's smart HTTP protocol (gitprotocol-http(5)): GET …/info/refs and POST …/git-upload-pack,
+ * with the rules for redirects and credentials, and answers turned into errors a person can act on.
  *
  * Redirects: of the GET only, at most SMART_MAX_REDIRECTS, to the same host and port (or from http to https on their
  * usual ports), ending in the same "/info/refs?service=git-upload-pack"; the POST goes where the GET ended. Credentials
@@ -38,8 +38,8 @@ int smart_get_refs(struct smart *s, bool v2, struct buf *body, struct err *err);
 int smart_post(struct smart *s, bool v2, struct str body, struct err *err);
 
 /*
- * The refs that begin with one of the prefixes (count ≤ 4, or 0 for all branches, tags and HEAD). With a v0 server the
- * list may hold more. Lives in `a`.
+ * The refs that begin with one of the prefixes (count ≤ 4, or 0 for all branches, tags and HEAD). With a v0 server
+ * the list may hold more. Lives in `a`.
  */
 int smart_list_refs(struct smart *s, const struct str *prefixes, size_t count, struct arena *a,
                     struct git_ref_list *ret, struct err *err);

@@ -99,9 +99,9 @@ static inline int git_source_describe(struct git_source *s, const struct git_id 
 
 /*
  * The files below `dir` ("." or "" is the root), sorted by path. Links are resolved component by component inside the
- * tree: one that leaves the root, is absolute, or loops is INVAL; a dangling one is left out. A submodule below `dir` is
- * UNSUPPORTED by name. NOTFOUND when dir does not exist, INVAL when it holds ".." or is no folder. A commit that is not
- * stored is NOTFOUND.
+ * tree: one that leaves the root, is absolute, or loops is INVAL; a dangling one is left out. A submodule below `dir`
+ * is UNSUPPORTED by name. NOTFOUND when dir does not exist, INVAL when it holds ".." or is no folder. A commit that is
+ * not stored is NOTFOUND.
  */
 static inline int git_source_list(struct git_source *s, const struct git_id *commit, struct str dir, bool recurse,
                                   struct arena *a, const struct git_file **ret_files, size_t *ret_count,

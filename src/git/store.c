@@ -91,8 +91,11 @@ void store_done(struct store *s) {
 
 int store_lock(const struct store *s, struct git_deadline d, int *ret_fd, struct err *err) {
         _cleanup_(mem_freep) char *path = path_join(s->dir, "lock");
-        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), r = 0;
+        int fd, r = make_folders(s->dir, err); /* again: somebody may have cleared the cache */
 
+        if (r < 0)
+                return r;
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (fd < 0)
                 return err_set_errno(err, errno, "the lock of the Git store, %s, cannot be opened", path);
         while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -326,7 +329,8 @@ int generation_blob_size(const struct generation *g, const struct git_id *blob, 
         if (r < 0)
                 return fail_object(err, r, blob);
         if (type != GIT_OBJECT_BLOB)
-                return err_set(err, ERR_INVAL, "a Git object of type %s was read as a file", git_object_type2string(type));
+                return err_set(err, ERR_INVAL, "a Git object of type %s was read as a file",
+                               git_object_type2string(type));
         *ret_bytes = n;
         return 0;
 }

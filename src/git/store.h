@@ -5,8 +5,8 @@
  * fetched afresh as the next generation, renamed into place when it is whole.
  *
  * Several processes may share the folder. The lock file is held, exclusively, by whoever fetches, makes or removes a
- * generation. Whoever reads a generation holds a shared lock on its folder; one that is locked is not removed. Locks are
- * flock(2): a process that dies gives them back.
+ * generation. Whoever reads a generation holds a shared lock on its folder; one that is locked is not removed. Locks
+ * are flock(2): a process that dies gives them back.
  *
  * Thread rule: a struct store is immutable; a struct generation belongs to one thread at a time (remote.c's lock).
  */

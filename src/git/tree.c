@@ -122,7 +122,8 @@ int tree_clean_path(struct str dir, struct arena *a, struct str *ret, struct err
         if (r < 0)
                 return r;
         if (depth > GIT_MAX_PATH_DEPTH)
-                return err_set(err, ERR_LIMIT, "the path is %zu folders deep, allowed are %d", depth, GIT_MAX_PATH_DEPTH);
+                return err_set(err, ERR_LIMIT, "the path is %zu folders deep, allowed are %d", depth,
+                               GIT_MAX_PATH_DEPTH);
         *ret = arena_str(a, buf_str(&b));
         return 0;
 }
@@ -200,9 +201,11 @@ static int refuse_submodule(struct walk *w, struct str path, struct err *err) {
             e->kind == TREE_FILE &&
             w->ops->content(w->ctx, &e->id, GITMODULES_MAX_BYTES, w->scratch, &text, NULL) == 0)
                 url = tree_submodule_url(text, path, w->scratch);
-        return err_set(err, ERR_UNSUPPORTED,
-                       "\"%.*s\" is a submodule (%.*s): submodules are not fetched; make it an application of its own, or "
-                       "move it out of the folder", STR_FMT(shown), STR_FMT(url.n ? url : STR("no URL in .gitmodules")));
+        return err_set(
+                err, ERR_UNSUPPORTED,
+                "\"%.*s\" is a submodule (%.*s): submodules are not fetched; make it an application of its own, or "
+                "move it out of the folder",
+                STR_FMT(shown), STR_FMT(url.n ? url : STR("no URL in .gitmodules")));
 }
 
 static int read_link(struct walk *w, const struct git_id *blob, struct str link, struct str *ret, struct err *err) {
@@ -316,7 +319,8 @@ static int add_file(struct walk *w, struct str path, const struct git_id *blob, 
         if (w->n == GIT_MAX_TREE_FILES)
                 return err_set(err, ERR_LIMIT, "the folder holds more than %d files", GIT_MAX_TREE_FILES);
         if (path.n > w->text_left)
-                return err_set(err, ERR_LIMIT, "the names of the files take more than %d MiB", TREE_MAX_TEXT_BYTES / MIB);
+                return err_set(err, ERR_LIMIT, "the names of the files take more than %d MiB",
+                               TREE_MAX_TEXT_BYTES / MIB);
         w->text_left -= path.n;
         r = w->ops->size(w->ctx, blob, &bytes, err);
         if (r < 0)

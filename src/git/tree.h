@@ -8,7 +8,8 @@
  * would be found twice; Argo CD does the same); `dir` itself may lead through links.
  *
  * Limits: GIT_MAX_TREE_FILES files, as many folders, TREE_MAX_ENTRIES entries of all trees read,
- * TREE_MAX_TEXT_BYTES of paths, GIT_MAX_PATH_BYTES, GIT_MAX_PATH_DEPTH, GIT_MAX_LINK_HOPS. Memory of the walk beyond the result is freed at the end.
+ * TREE_MAX_TEXT_BYTES of paths, GIT_MAX_PATH_BYTES, GIT_MAX_PATH_DEPTH, GIT_MAX_LINK_HOPS. Memory of the walk beyond
+ * the result is freed at the end.
  */
 #ifndef TRUCE_GIT_TREE_H
 #define TRUCE_GIT_TREE_H
@@ -49,7 +50,7 @@ int tree_list(const struct tree_ops *ops, void *ctx, const struct git_id *root, 
  */
 int tree_clean_path(struct str dir, struct arena *a, struct str *ret, struct err *err);
 
-/* The URL that a .gitmodules text gives to the submodule at `path`; empty when it names none. Credentials are masked. */
+/* The URL that a .gitmodules text gives to the submodule at `path`, credentials masked; empty when it names none. */
 struct str tree_submodule_url(struct str gitmodules, struct str path, struct arena *a);
 
 /* Is the content a Git LFS pointer (git-lfs docs/spec.md) instead of the file itself? */

@@ -203,7 +203,8 @@ static const char *check_host(struct str host, bool ipv6) {
                 return "its host begins with \"-\"";
         for (size_t i = 0; i < host.n; i++) {
                 char c = host.p[i];
-                bool ok = ipv6 ? hex_digit(c) >= 0 || c == ':' || c == '.' : is_alnum(c) || c == '-' || c == '.' || c == '_';
+                bool ok = ipv6 ? hex_digit(c) >= 0 || c == ':' || c == '.'
+                               : is_alnum(c) || c == '-' || c == '.' || c == '_';
 
                 if (!ok)
                         return "its host holds a character that no host has (write other scripts as punycode)";
@@ -280,7 +281,8 @@ static const char *parse_http(struct str rest, const struct scheme *s, struct ar
 static int refuse_scheme(struct str text, ptrdiff_t scheme, struct arena *a, struct err *err) {
         if (scheme < 0 || starts_nocase(text, STR("ssh://")) || starts_nocase(text, STR("git+ssh://")) ||
             starts_nocase(text, STR("ssh+git://")))
-                return refuse(text, a, ERR_UNSUPPORTED, "ssh is not supported yet: use the repository's https URL", err);
+                return refuse(text, a, ERR_UNSUPPORTED, "ssh is not supported yet: use the repository's https URL",
+                              err);
         if (starts_nocase(text, STR("git://")))
                 return refuse(text, a, ERR_UNSUPPORTED,
                               "the git protocol has neither encryption nor authentication: use https", err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: an HTTP server on loopback that runs `git http-backend` as a CGI program, and can be told to misbehave. It is
- * a child process; what it should do and what it saw is in memory shared with the test.
+ * For tests: an HTTP server on loopback that runs `git http-backend` as a CGI program, and can be told to misbehave. It
+ * is a child process; what it should do and what it saw is in memory shared with the test.
  *
  * Every repository below the root folder is served as /NAME/…. One request per connection.
  */
@@ -200,8 +200,9 @@ static inline void backend_pass_on(struct backend_shared *sh, int fd, struct str
                 else
                         n += (size_t)snprintf(head + n, sizeof head - n, "%.*s\r\n", STR_FMT(line));
         }
-        n = (size_t)snprintf(all, sizeof all, "HTTP/1.1 %d Answer\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n",
-                             status, rest.n, head);
+        n = (size_t)snprintf(all, sizeof all,
+                             "HTTP/1.1 %d Answer\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n", status, rest.n,
+                             head);
         backend_send(sh, fd, all, n);
         if (!spoil || (mode != BACKEND_STALL_BODY && mode != BACKEND_CUT_BODY)) {
                 backend_send(sh, fd, rest.p, rest.n);
@@ -238,7 +239,8 @@ static inline void backend_serve(struct backend_shared *sh, int fd, const char *
                 return;
         snprintf(authorization, sizeof authorization, "%s", backend_header(&q, "Authorization"));
         snprintf(type, sizeof type, "%s", backend_header(&q, "Content-Type"));
-        snprintf(protocol, sizeof protocol, "%s", atomic_load(&sh->old_protocol) ? "" : backend_header(&q, "Git-Protocol"));
+        snprintf(protocol, sizeof protocol, "%s",
+                 atomic_load(&sh->old_protocol) ? "" : backend_header(&q, "Git-Protocol"));
         if (!backend_cut(&q))
                 return;
         atomic_fetch_add(&sh->requests, 1);
@@ -253,7 +255,8 @@ static inline void backend_serve(struct backend_shared *sh, int fd, const char *
                 return;
         }
         if (mode == BACKEND_STATUS) {
-                backend_answer(sh, fd, atomic_load(&sh->status), "text/plain", "Retry-After: 7\r\n", str_from(sh->body));
+                backend_answer(sh, fd, atomic_load(&sh->status), "text/plain", "Retry-After: 7\r\n",
+                               str_from(sh->body));
                 return;
         }
         if (mode == BACKEND_DUMB) {
@@ -270,7 +273,8 @@ static inline void backend_serve(struct backend_shared *sh, int fd, const char *
                 return;
         }
         if (mode == BACKEND_REDIRECT && !post && atomic_fetch_sub(&sh->redirects_left, 1) > 0) {
-                snprintf(location, sizeof location, "Location: %s/info/refs?%s\r\n", sh->location, q.query ? q.query : "");
+                snprintf(location, sizeof location, "Location: %s/info/refs?%s\r\n", sh->location,
+                         q.query ? q.query : "");
                 backend_answer(sh, fd, 302, "text/plain", location, STR("moved"));
                 return;
         }

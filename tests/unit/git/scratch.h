@@ -19,7 +19,7 @@
 #define SCRATCH_MAX_ARGS 24
 
 #ifdef __SANITIZE_ADDRESS__
-/* libgit2 1.5's git_regexp_match() does not free its match data when nothing matches; opening a v1 repository uses it. */
+/* libgit2 1.5's git_regexp_match() keeps its match data when nothing matches; opening a v1 repository uses it. */
 const char *__lsan_default_suppressions(void);
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void) {
         return "leak:libpcre2-8.so\n";

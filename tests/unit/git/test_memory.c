@@ -99,7 +99,8 @@ static void a_commit_must_be_fetched_before_it_is_read(void **state) {
 
         git_memory_push(f->m, files_a, 1);
         assert_int_equal(resolve(f, "main", &rev), 0);
-        assert_int_equal(git_source_list(f->source, &rev.commit, STR(""), true, f->a, &files, &n, &f->err), ERR_NOTFOUND);
+        assert_int_equal(git_source_list(f->source, &rev.commit, STR(""), true, f->a, &files, &n, &f->err),
+                         ERR_NOTFOUND);
         assert_int_equal(git_source_describe(f->source, &rev.commit, f->a, &info, &f->err), ERR_NOTFOUND);
         assert_int_equal(fetch(f, &rev), 0);
         assert_int_equal(git_source_list(f->source, &rev.commit, STR(""), true, f->a, &files, &n, &f->err), 0);
@@ -120,7 +121,9 @@ static void equal_content_has_equal_ids(void **state) {
                 git_memory_push(f->m, files_a, 1);
                 assert_int_equal(resolve(f, "main", &rev), 0);
                 assert_int_equal(fetch(f, &rev), 0);
-                assert_int_equal(git_source_list(f->source, &rev.commit, STR(""), true, f->a, i ? &second : &first, &n, NULL), 0);
+                assert_int_equal(
+                        git_source_list(f->source, &rev.commit, STR(""), true, f->a, i ? &second : &first, &n, NULL),
+                        0);
         }
         assert_true(git_id_eq(&first[0].blob, &second[0].blob));
 }

@@ -123,7 +123,8 @@ static void version_2_is_recognised_with_and_without_the_header(void **state) {
         struct pkt_advert advert;
 
         (void)state;
-        add("# service=git-upload-pack\n", "0000", "version 2\n", "ls-refs=unborn\n", "object-format=sha1\n", "0000", NULL);
+        add("# service=git-upload-pack\n", "0000", "version 2\n", "ls-refs=unborn\n", "object-format=sha1\n", "0000",
+            NULL);
         assert_int_equal(parse_advert(&advert), 0);
         assert_true(advert.v2);
         buf_clear(&body);

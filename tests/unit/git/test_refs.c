@@ -57,8 +57,18 @@ static void words_have_kinds(void **state) {
 
 static void dangerous_words_are_refused(void **state) {
         static const char *const rows[] = {
-                "-x", "--upload-pack=evil", "a b", "a\nb", "a\x7fz", "a..b", "a@{1}", "main^", "main~1", "a:b", "a\\b", "/a",
-                "a/", "a//b", ".a", "a/.b", "a.lock", "a.lock/b", "a.", "@", "a[b", "a?b", "\xff",
+                "-x",     "--upload-pack=evil",
+                "a b",    "a\nb",
+                "a\x7fz", "a..b",
+                "a@{1}",  "main^",
+                "main~1", "a:b",
+                "a\\b",   "/a",
+                "a/",     "a//b",
+                ".a",     "a/.b",
+                "a.lock", "a.lock/b",
+                "a.",     "@",
+                "a[b",    "a?b",
+                "\xff",
         };
 
         (void)state;
@@ -129,7 +139,9 @@ static void an_annotated_tag_stands_for_its_commit(void **state) {
 }
 
 static void short_commits_must_be_unique(void **state) {
-        const struct git_ref refs[] = { { .id = id('a') }, { .id = id('b') }, { .id = id('a') }, { .id = id('c'), .peeled = id('d') } };
+        const struct git_ref refs[] = {
+                { .id = id('a') }, { .id = id('b') }, { .id = id('a') }, { .id = id('c'), .peeled = id('d') }
+        };
         struct git_ref_list list = { refs, ARRAY_LEN(refs) };
         struct git_id got, wanted = id('a'), peeled = id('d');
 
@@ -138,7 +150,8 @@ static void short_commits_must_be_unique(void **state) {
         assert_true(git_id_eq(&got, &wanted));
         assert_int_equal(git_refs_find_short(list, STR("DDDDDDDD"), &got, &err), 0);
         assert_true(git_id_eq(&got, &peeled));
-        assert_int_equal(git_refs_find_short(list, STR("ccccccc"), &got, &err), ERR_NOTFOUND); /* a tag object is no commit */
+        assert_int_equal(git_refs_find_short(list, STR("ccccccc"), &got, &err),
+                         ERR_NOTFOUND); /* a tag object is no commit */
 
         struct git_id near = id('a');
         near.bytes[19] = 0;
@@ -152,9 +165,14 @@ static void short_commits_must_be_unique(void **state) {
 
 static void a_missing_name_brings_its_neighbours(void **state) {
         const struct git_ref refs[] = {
-                { .name = STR("HEAD") }, { .name = STR("refs/heads/main") }, { .name = STR("refs/heads/release-1.2") },
-                { .name = STR("refs/heads/release-1.3") }, { .name = STR("refs/tags/release-1.4") },
-                { .name = STR("refs/heads/release-1.5") }, { .name = STR("refs/heads/zebra") }, { .name = STR("refs/pull/1") },
+                { .name = STR("HEAD") },
+                { .name = STR("refs/heads/main") },
+                { .name = STR("refs/heads/release-1.2") },
+                { .name = STR("refs/heads/release-1.3") },
+                { .name = STR("refs/tags/release-1.4") },
+                { .name = STR("refs/heads/release-1.5") },
+                { .name = STR("refs/heads/zebra") },
+                { .name = STR("refs/pull/1") },
         };
         struct git_ref_list list = { refs, ARRAY_LEN(refs) };
 

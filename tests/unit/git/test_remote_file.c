@@ -185,9 +185,10 @@ static void lfs_pointers_say_what_to_do(void **state) {
         struct str content;
         size_t n;
 
-        scratch_write(&f->s, "repo/a.yaml",
-                      "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258"
-                      "daaa5e2ca24d17e2393\nsize 12345\n");
+        scratch_write(
+                &f->s, "repo/a.yaml",
+                "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258"
+                "daaa5e2ca24d17e2393\nsize 12345\n");
         free(scratch_commit(&f->s, "repo", "lfs"));
         open_source(f, "repo");
         assert_int_equal(resolve(f, "main", &rev), 0);
@@ -346,7 +347,8 @@ static void a_commit_that_is_not_there_is_not_found(void **state) {
         open_source(f, "repo");
         assert_int_equal(resolve(f, hex, &rev), 0);
         assert_int_equal(git_source_fetch(f->source, &rev, scratch_deadline(SOON), &f->err), ERR_NOTFOUND);
-        assert_int_equal(git_source_list(f->source, &rev.commit, STR(""), true, f->a, &files, &n, &f->err), ERR_NOTFOUND);
+        assert_int_equal(git_source_list(f->source, &rev.commit, STR(""), true, f->a, &files, &n, &f->err),
+                         ERR_NOTFOUND);
         assert_non_null(strstr(f->err.msg, hex));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The remote against a real server: git http-backend on loopback, well-behaved. What goes wrong is in test_trouble.c. */
+/* The remote against a well-behaved server: git http-backend on loopback. What goes wrong is in test_trouble.c. */
 #include "git/remote.h"
 
 #include <dirent.h>
@@ -47,7 +47,8 @@ static int teardown(void **state) {
 }
 
 static struct git_remote_options options(struct fixture *f) {
-        return (struct git_remote_options){ .url = str_from(f->url), .store_dir = str_from(scratch_path(&f->s, "store")) };
+        return (struct git_remote_options){ .url = str_from(f->url),
+                                            .store_dir = str_from(scratch_path(&f->s, "store")) };
 }
 
 static void open_source(struct fixture *f) {
@@ -112,7 +113,8 @@ static void a_repository_is_fetched_and_read(void **state) {
         open_source(f);
         assert_int_equal(resolve(f, "main", &rev), 0);
         assert_true(str_eq(rev.name, STR("refs/heads/main")));
-        assert_int_equal(git_source_list(f->source, &rev.commit, STR(""), true, f->a, &files, &n, &f->err), ERR_NOTFOUND);
+        assert_int_equal(git_source_list(f->source, &rev.commit, STR(""), true, f->a, &files, &n, &f->err),
+                         ERR_NOTFOUND);
         assert_int_equal(fetch(f, &rev), 0);
         assert_int_equal(git_source_list(f->source, &rev.commit, STR("app"), true, f->a, &files, &n, &f->err), 0);
         assert_int_equal(n, 1);
@@ -313,8 +315,8 @@ static void an_ambiguous_short_commit_lists_its_meanings(void **state) {
 
                 assert_memory_equal(hex, "7a797b7", 7);
                 /* A commit on top, so that it is no tip and must be looked up in the store. */
-                char *top = scratch_git(&f->s, "repo", "commit-tree", "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "-p", hex,
-                                        "-m", "top", NULL);
+                char *top = scratch_git(&f->s, "repo", "commit-tree", "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "-p",
+                                        hex, "-m", "top", NULL);
                 snprintf(name, sizeof name, "%s:refs/heads/b%zu", top, i);
                 GIT(&f->s, "repo", "push", "-q", "origin", name);
                 free(hex);
@@ -457,6 +459,16 @@ static unsigned count_generations(struct fixture *f, unsigned *ret_largest) {
         return count;
 }
 
+/* A commit made on the server itself: two processes instead of a dozen. */
+static const char *commit_on_top(struct fixture *f, const char *parent) {
+        _cleanup_(mem_freep) char *hex =
+                scratch_git(&f->s, "served.git", "commit-tree", "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "-p",
+                            parent, "-m", "more", NULL);
+
+        GIT(&f->s, "served.git", "update-ref", "refs/heads/main", hex);
+        return arena_str(f->a, str_from(hex)).p;
+}
+
 static void a_store_of_many_packs_is_fetched_afresh(void **state) {
         struct fixture *f = *state;
         const struct git_file *files;
@@ -470,8 +482,11 @@ static void a_store_of_many_packs_is_fetched_afresh(void **state) {
         assert_fetches(f, "side", first);
         assert_int_equal(resolve(f, "side", &side), 0);
         for (int i = 0; i < 52; i++) {
-                tip = push(f, "more");
-                assert_fetches(f, "main", tip);
+                struct git_revision rev = { .name = STR("refs/heads/main") };
+
+                tip = commit_on_top(f, tip);
+                assert_true(git_id_from_hex(str_from(tip), &rev.commit));
+                assert_int_equal(fetch(f, &rev), 0);
         }
         assert_int_equal(count_generations(f, &largest), 2); /* the old one is held open by this very source */
         assert_int_equal(largest, 2);
@@ -548,6 +563,18 @@ static void a_fetch_beyond_the_stores_limit_is_refused(void **state) {
         assert_int_equal(fetch(f, &rev), 0);
 }
 
+static void a_store_that_was_cleared_away_is_made_again(void **state) {
+        struct fixture *f = *state;
+
+        open_source(f);
+        assert_fetches(f, "main", push(f, "first"));
+        scratch_remove(scratch_path(&f->s, "store"));
+        assert_fetches(f, "main", push(f, "second"));
+        git_source_free(TAKE_PTR(f->source));
+        open_source(f);
+        assert_fetches(f, "main", push(f, "third"));
+}
+
 static void the_store_is_private(void **state) {
         struct fixture *f = *state;
         struct stat st;
@@ -584,6 +611,7 @@ int main(void) {
                 TEST(a_store_of_many_packs_is_fetched_afresh),
                 TEST(a_damaged_store_is_fetched_afresh),
                 TEST(a_fetch_beyond_the_stores_limit_is_refused),
+                TEST(a_store_that_was_cleared_away_is_made_again),
                 TEST(the_store_is_private),
         };
 

@@ -120,7 +120,10 @@ static void an_in_bounds_link_gives_the_files_content(void **state) {
 
 static void a_dangling_link_is_left_out(void **state) {
         static const struct git_memory_file tree[] = {
-                F("app/a.yaml"), L("app/gone.yaml", "nowhere.yaml"), L("app/through.yaml", "a.yaml/x"), L("app/empty", ""),
+                F("app/a.yaml"),
+                L("app/gone.yaml", "nowhere.yaml"),
+                L("app/through.yaml", "a.yaml/x"),
+                L("app/empty", ""),
         };
         struct fixture *f = *state;
 
@@ -157,8 +160,11 @@ static void a_link_out_of_the_repository_is_refused_by_name(void **state) {
 static void up_from_a_linked_folder_is_its_real_parent(void **state) {
         /* deep/in → far/away; "deep/in/../x" is far/x, as the kernel has it, not deep/x. */
         static const struct git_memory_file tree[] = {
-                { "far/x", GIT_MEMORY_FILE, STR("far\n") }, F("far/away/y"), { "deep/x", GIT_MEMORY_FILE, STR("deep!\n") },
-                L("deep/in", "../far/away"), L("app/link", "../deep/in/../x"),
+                { "far/x", GIT_MEMORY_FILE, STR("far\n") },
+                F("far/away/y"),
+                { "deep/x", GIT_MEMORY_FILE, STR("deep!\n") },
+                L("deep/in", "../far/away"),
+                L("app/link", "../deep/in/../x"),
         };
         struct fixture *f = *state;
 
@@ -179,7 +185,8 @@ static void a_link_to_a_folder_is_checked_but_not_walked(void **state) {
 
 static void the_folder_itself_may_be_reached_through_links(void **state) {
         static const struct git_memory_file tree[] = {
-                F("v2/web/a"), L("current", "v2"), L("v2/web/up", "../../other"), F("other"), L("out", ".."), L("gone", "x"),
+                F("v2/web/a"), L("current", "v2"), L("v2/web/up", "../../other"),
+                F("other"),    L("out", ".."),     L("gone", "x"),
         };
         struct fixture *f = *state;
 
@@ -221,7 +228,8 @@ static void a_submodule_is_named_with_its_url(void **state) {
 }
 
 static void names_that_lie_are_refused_escaped(void **state) {
-        static const char *const names[] = { "app/a\nb.yaml", "app/\x1b[2Jx", "app/\xff.yaml", "app/.", "app/..", "app/\x7f" };
+        static const char *const names[] = { "app/a\nb.yaml", "app/\x1b[2Jx", "app/\xff.yaml",
+                                             "app/.",         "app/..",       "app/\x7f" };
         struct fixture *f = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {

@@ -49,7 +49,8 @@ static int teardown(void **state) {
 }
 
 static struct git_remote_options options(struct fixture *f) {
-        return (struct git_remote_options){ .url = str_from(f->url), .store_dir = str_from(scratch_path(&f->s, "store")) };
+        return (struct git_remote_options){ .url = str_from(f->url),
+                                            .store_dir = str_from(scratch_path(&f->s, "store")) };
 }
 
 static void open_with(struct fixture *f, struct git_remote_options o) {
@@ -172,7 +173,8 @@ static void a_server_that_echoes_the_secret_is_masked(void **state) {
 
         set_mode(f, BACKEND_STATUS);
         atomic_store(&f->b.shared->status, 403);
-        snprintf(f->b.shared->body, BACKEND_TEXT_BYTES, "token t0ken-t0ken may not, Basic dXNlcjpzM2NyZXQvd29yZA== neither");
+        snprintf(f->b.shared->body, BACKEND_TEXT_BYTES,
+                 "token t0ken-t0ken may not, Basic dXNlcjpzM2NyZXQvd29yZA== neither");
         o.credentials.bearer_token = STR("t0ken-t0ken");
         open_with(f, o);
         assert_int_equal(resolve(f), ERR_FORBIDDEN);
@@ -412,7 +414,8 @@ static void a_pack_that_is_cut_is_unreachable_and_leaves_nothing(void **state) {
         set_mode(f, BACKEND_CUT_BODY);
         assert_int_equal(call_fetch(f, scratch_deadline(SOON)), ERR_UNREACHABLE);
         assert_said(f, "cut short");
-        assert_int_equal(git_source_list(f->source, &known.commit, STR(""), true, f->a, &files, &n, &f->err), ERR_NOTFOUND);
+        assert_int_equal(git_source_list(f->source, &known.commit, STR(""), true, f->a, &files, &n, &f->err),
+                         ERR_NOTFOUND);
         set_mode(f, BACKEND_NORMAL);
         assert_int_equal(call_fetch(f, scratch_deadline(SOON)), 0);
 }
@@ -526,8 +529,8 @@ static bool make_certificate(struct fixture *f) {
                 dup2(null, 2);
                 if (chdir(f->s.dir) == 0)
                         execlp("openssl", "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                               "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "key.pem", "-out", "cert.pem", "-subj",
-                               "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", NULL);
+                               "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "key.pem", "-out", "cert.pem",
+                               "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", NULL);
                 _exit(127);
         }
         return waitpid(pid, &status, 0) == pid && status == 0;

@@ -124,9 +124,12 @@ static void long_urls_are_refused(void **state) {
 
 static void refusals_never_show_a_password(void **state) {
         static const char *const rows[] = {
-                "https://user:secret@h/a b", "https://user:secret@-h/a", "https://user:sec/secret@h/a", "https://secret@",
-                "ssh://user:secret@h/a", "secret@h:a", "https://user:secret@h/a?b", "ftp://u:secret@h", "https://u:secret@h/..",
-                "https://user:secret%zz@h/a", "https://a:secret/b@c/d@h/x", "https://u:secret@h:99999/a",
+                "https://user:secret@h/a b",   "https://user:secret@-h/a",
+                "https://user:sec/secret@h/a", "https://secret@",
+                "ssh://user:secret@h/a",       "secret@h:a",
+                "https://user:secret@h/a?b",   "ftp://u:secret@h",
+                "https://u:secret@h/..",       "https://user:secret%zz@h/a",
+                "https://a:secret/b@c/d@h/x",  "https://u:secret@h:99999/a",
         };
 
         (void)state;
@@ -166,9 +169,15 @@ static void loopback_is_this_machine_only(void **state) {
                 const char *url;
                 bool loopback;
         } rows[] = {
-                { "http://localhost/a", true },    { "http://127.0.0.1/a", true },     { "http://127.1.2.3:80/a", true },
-                { "http://[::1]/a", true },        { "/a", true },                     { "http://127.evil.com/a", false },
-                { "http://10.0.0.1/a", false },    { "http://localhost.evil.com/a", false }, { "http://[::2]/a", false },
+                { "http://localhost/a", true },
+                { "http://127.0.0.1/a", true },
+                { "http://127.1.2.3:80/a", true },
+                { "http://[::1]/a", true },
+                { "/a", true },
+                { "http://127.evil.com/a", false },
+                { "http://10.0.0.1/a", false },
+                { "http://localhost.evil.com/a", false },
+                { "http://[::2]/a", false },
                 { "http://127.0.0.1.evil.com/a", false },
         };
 
