@@ -54,7 +54,7 @@ static const char *detail_of(const struct kube_call *call, CURLcode result, char
                 (void)curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &sys_errno);
         if (sys_errno)
                 return strerror_r((int)sys_errno, buf, size);
-        return call->detail[0] ? call->detail : curl_easy_strerror(result);
+        return call->detail && call->detail[0] ? call->detail : curl_easy_strerror(result);
 }
 
 void call_fail_curl(struct kube_call *call, CURLcode result) {

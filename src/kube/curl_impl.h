@@ -22,8 +22,8 @@
 #include "kube/auth.h"
 #include "kube/curl_transport.h"
 
-#define PUMP_STALL_MS 10000   /* a watch that is not sent by then gets a connection more */
-#define PUMP_MAX_EXTRA 64     /* so many times */
+#define PUMP_STALL_MS 10000   /* watches that are not sent by then get further connections */
+#define PUMP_MAX_EXTRA 64     /* so many at most */
 #define CALL_SENDS_OF_A_GET 2 /* the first and, on a reused connection that broke, one more */
 #define CALL_MAX_SENDS 5      /* of any, refusals included */
 #define PUMP_GOAWAYS 8        /* the newest, one a connection */
@@ -98,7 +98,7 @@ struct kube_call {
         bool refused;        /* curl says the server refused the stream */
         bool connected;      /* the request is being sent, or was */
         bool retried, retried_auth;
-        char detail[CURL_ERROR_SIZE];
+        char *detail; /* CURL_ERROR_SIZE bytes while there is a handle: what curl says went wrong */
 
         /* The answer. */
         int status;
@@ -148,6 +148,8 @@ void pump_free(struct pump *p);
 /* Hands the call's easy handle to curl; raises the connection cap of watches first. */
 int pump_add(struct pump *p, struct kube_call *call, struct err *err);
 void pump_remove(struct kube_call *call);
+/* How many connections its watches may use. */
+long pump_connections(const struct pump *p);
 /* Sets the cap anew and lets curl look again for a connection for `call`, which waits inside. */
 void pump_readd(struct kube_call *call);
 

@@ -106,8 +106,8 @@ static int on_timer_wanted(CURLM *multi, long ms, void *ctx) {
         return 0;
 }
 
-/* How many connections the open watches may use; see the rule in curl_transport.h. */
-static long watch_connections(const struct pump *p) {
+/* The rule of curl_transport.h. */
+long pump_connections(const struct pump *p) {
         long open = p->calls ? p->calls : 1;
 
         if (p->transport->protocol == PROTOCOL_HTTP1)
@@ -116,7 +116,7 @@ static long watch_connections(const struct pump *p) {
 }
 
 static void set_cap(struct pump *p) {
-        long cap = p->watches ? watch_connections(p) : CURL_REQUEST_CONNECTIONS;
+        long cap = p->watches ? pump_connections(p) : CURL_REQUEST_CONNECTIONS;
 
         (void)curl_multi_setopt(p->multi, CURLMOPT_MAX_HOST_CONNECTIONS, cap);
         if (!p->watches)

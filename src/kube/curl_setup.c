@@ -15,9 +15,9 @@
 #define KEEPALIVE_INTERVAL_S 10L
 /* Bytes that nobody acknowledged for so long end the connection; keepalive probes count as bytes. */
 #define TCP_UNACKED_MS 30000
-/* A watch's events are small and it stays open: one buffer each. */
+/* One buffer for each call in flight: a watch's events are small and it stays open, requests come by the dozen. */
 #define WATCH_BUFFER_BYTES 4096L
-#define REQUEST_BUFFER_BYTES 16384L
+#define REQUEST_BUFFER_BYTES 8192L
 
 static const char *const method_names[KUBE_METHODS] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
 
@@ -315,7 +315,7 @@ int call_setup(struct kube_call *call, struct err *err) {
         if (!easy)
                 return err_set(err, ERR_INTERNAL, "libcurl: out of memory");
         call->easy = easy;
-        call->detail[0] = '\0';
+        call->detail = mem_zalloc(CURL_ERROR_SIZE);
 
         r = add_headers(call, err);
         if (r == 0)
@@ -333,6 +333,8 @@ void call_teardown(struct kube_call *call) {
         curl_easy_cleanup(call->easy);
         curl_slist_free_all(call->headers);
         curl_slist_free_all(call->connect_to);
+        free(call->detail);
         call->easy = NULL;
+        call->detail = NULL;
         call->headers = call->connect_to = NULL;
 }

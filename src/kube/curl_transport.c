@@ -315,9 +315,20 @@ static void respread_watches(struct curl_transport *t) {
 }
 
 /*
- * The rule for the cap assumes 100 streams a connection, which curl cannot tell us; a proxy may allow fewer, and a watch
- * that waits for a stream would wait for ever. Some running and some not sent for long: one connection more.
+ * The rule for the cap assumes 100 streams a connection, which curl cannot tell us; a server or proxy may allow fewer,
+ * and a watch that waits for a stream would wait for ever. Some are sent and some are not for long: so many connections
+ * more as the unsent ones need at the density of the others.
  */
+static void widen(struct curl_transport *t, unsigned sent, unsigned stuck) {
+        struct pump *p = t->watches;
+        unsigned now = (unsigned)pump_connections(p);
+
+        p->extra_connections += (stuck * now + sent - 1) / sent;
+        if (p->extra_connections > PUMP_MAX_EXTRA)
+                p->extra_connections = PUMP_MAX_EXTRA;
+        respread_watches(t);
+}
+
 static void on_stall_timer(void *ctx) {
         struct curl_transport *t = ctx;
         int64_t now_ms = loop_now_ms(t->loop);
@@ -328,10 +339,8 @@ static void on_stall_timer(void *ctx) {
                 unsent += waits_inside(call);
                 stuck += waits_inside(call) && now_ms - call->sent_at_ms >= PUMP_STALL_MS;
         }
-        if (sent && stuck && t->watches->extra_connections < PUMP_MAX_EXTRA) {
-                t->watches->extra_connections++;
-                respread_watches(t);
-        }
+        if (sent && stuck)
+                widen(t, sent, stuck);
         if (unsent)
                 loop_timer_start(t->stall, PUMP_STALL_MS);
         transport_settle(t);

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "kube/cluster_world.h"
@@ -254,6 +255,38 @@ static void a_killed_api_server_is_found_again(void **state) {
         restart(*state, "--kill");
 }
 
+static pid_t api_server_pid(void) {
+        char path[512];
+        int pid = 0;
+        FILE *f;
+
+        (void)snprintf(path, sizeof path, "%s/run/apiserver.pid", getenv("TRUCE_CLUSTER_DIR"));
+        f = fopen(path, "r");
+        assert_non_null(f);
+        assert_int_equal(fscanf(f, "%d", &pid), 1);
+        (void)fclose(f);
+        assert_true(pid > 1);
+        return pid;
+}
+
+/* Balanced control planes: the connection to a member that hangs must not be used for ever, HTTP/2 or not. */
+static void a_frozen_api_server_costs_its_calls_and_its_connection(void **state) {
+        struct world *w = *state;
+        _cleanup_(probe_done) struct probe frozen = { 0 };
+
+        if (!getenv("TRUCE_CLUSTER_DIR"))
+                skip();
+        get_ok(w, "/version");
+        assert_int_equal(kill(api_server_pid(), SIGSTOP), 0);
+        start(&frozen, w, &(struct kube_request){ .path = STR("/version"), .deadline_ms = 500 }, &collecting);
+        wait_for(w, 1);
+        assert_int_equal(kill(api_server_pid(), SIGCONT), 0);
+        assert_int_equal(frozen.err.code, ERR_TIMEOUT);
+
+        get_ok(w, "/version");
+        assert_int_equal(stats_of(w).connections_opened, 2);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(the_version_comes_over_http2),
@@ -267,6 +300,7 @@ int main(void) {
                 WORLD_TEST(a_token_file_that_rotates_is_followed),
                 WORLD_TEST(a_restarted_api_server_is_found_again),
                 WORLD_TEST(a_killed_api_server_is_found_again),
+                WORLD_TEST(a_frozen_api_server_costs_its_calls_and_its_connection),
         };
 
         if (!getenv("TRUCE_TEST_KUBECONFIG")) {
