@@ -13,7 +13,7 @@
 #include "http.h"
 #include "own/decide.h"
 
-#define MAX_ROUNDS 8
+#define MAX_ROUNDS 20 /* a busy machine's controllers can make several requests stale */
 #define APPLY_TYPE "application/apply-patch+yaml"
 #define NAMESPACE  "own-scenes"
 
@@ -176,6 +176,7 @@ static void settle(struct scene *s, const struct value *desired) {
                 struct decide_input in = input(s, desired, live_of(s));
                 struct decision d = { 0 };
                 struct err err = { 0 };
+                size_t traced = s->trace.n;
                 int status = 0;
 
                 if (decide(&in, s->arena, &d, &err) < 0) {
@@ -183,7 +184,6 @@ static void settle(struct scene *s, const struct value *desired) {
                         return;
                 }
                 while (d.verdict == DECIDE_CREATE || d.verdict == DECIDE_APPLY || d.verdict == DECIDE_PATCH) {
-                        size_t traced = s->trace.n;
                         const struct value *answer = send_decision(s, &d, &status);
 
                         if (status == 409 && conflict(s, &in, answer, &d))
