@@ -226,8 +226,6 @@ static unsigned set_request(CURL *easy, struct kube_call *call) {
                 r |= SET(easy, CURLOPT_POSTFIELDS, call->body);
         }
         r |= SET(easy, CURLOPT_CUSTOMREQUEST, method_names[call->method]);
-        if (!call->watch && !call->transport->config->no_compression)
-                r |= SET(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
         return r;
 }
 

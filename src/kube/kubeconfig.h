@@ -46,7 +46,6 @@ struct kube_config {
         char *namespace;    /* never NULL */
         char *tls_server_name;
         bool insecure;      /* the server's certificate is not checked */
-        bool no_compression; /* disable-compression */
         struct kube_pem ca; /* neither given: the system's CA bundle */
         struct kube_pem client_cert, client_key;
         char *token;

@@ -289,8 +289,6 @@ int kubeconfig_use_cluster(struct kube_config *config, const struct kubeconfig_e
         if (r == 0)
                 r = read_flag(cluster, "insecure-skip-tls-verify", &config->insecure, err);
         if (r == 0)
-                r = read_flag(cluster, "disable-compression", &config->no_compression, err);
-        if (r == 0)
                 r = check_insecure(config, cluster, err);
         if (r < 0)
                 return r;

@@ -73,7 +73,6 @@ static void another_context_can_be_named(void **state) {
         assert_string_equal(config->tls_server_name, "kubernetes");
         assert_string_equal(config->namespace, "default");
         assert_string_equal(config->ca.path, "/etc/kube/pki/ca.crt");
-        assert_true(config->no_compression);
         assert_null(config->user);
         assert_null(config->token);
 }
