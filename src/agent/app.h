@@ -60,6 +60,7 @@ struct outcome {
         const struct schema *type;
         const struct decide_note *notes;
         size_t note_count;
+        bool notes_are_new;           /* they differ from what was told of this object last */
         int64_t noticed_ms;           /* loop time at which a change of the live object was noticed; 0: none was */
 };
 
@@ -128,8 +129,8 @@ const struct desired_set *app_desired(const struct app *app);
 bool app_knows(const struct app *app, struct str id);
 /* A live object changed; `live` NULL: it is gone, or no longer carries our label. */
 void app_live_changed(struct app *app, struct str id, const struct live *live);
-/* Looks at the object again soon: its scaler came or went. */
-void app_touch(struct app *app, struct str id);
+/* The object's scaler came or went: it is looked at again soon, and when none is left a hold of its replicas begins. */
+void app_scaler_changed(struct app *app, struct str id, bool is_gone);
 /* Kinds or discovery changed. */
 void app_kinds_changed(struct app *app);
 

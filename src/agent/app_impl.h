@@ -14,9 +14,6 @@
 /* Objects begun in one turn of the loop: each costs some 0.2 ms of parsing and deciding. */
 #define APP_STARTS_PER_TURN 16
 
-/* How long replicas stay with the keeper after their scaler is gone (design §6.5): it may be about to come back. */
-#define APP_HOLD_MS (10 * 60 * INT64_C(1000))
-
 /* Stages of an apply: a stage begins when the one before has nothing queued or running. */
 enum stage { STAGE_NAMESPACES, STAGE_CRDS, STAGE_REST, STAGE_COUNT };
 
@@ -47,8 +44,8 @@ struct item {
         int64_t retry_at_ms;    /* FAILED; 0: no retry */
         unsigned attempts;      /* failures in a row */
         int64_t hold_until_ms;  /* replicas are not taken back before; 0: no hold was begun */
-        bool no_hold;           /* a commit set or changed replicas: they come back at once */
-        bool replicas_left;     /* this commit removed replicas from Git */
+        bool no_hold;           /* this commit set or changed replicas: they come back without a hold */
+        bool replicas_left;     /* this commit removed replicas from Git, and that has not been acted on */
         bool again;             /* something changed while it was RUNNING */
         bool look_only;         /* self-heal is off: drift is told, not healed */
         bool read_first;        /* GET it before deciding: the cache may not know it */
@@ -56,6 +53,7 @@ struct item {
         struct arena *withheld_arena; /* NULL: nothing is withheld */
         const struct decide_withheld *withheld;
         size_t withheld_count;
+        struct hash128 told_notes;    /* of the notes that were told last */
 };
 
 struct queue {
@@ -115,6 +113,8 @@ void item_finish(struct item *item, enum item_state state, const struct outcome 
 void op_start(struct item *item);
 void op_free(struct op *op);
 
+/* Replicas stay as they are from now on, for as long as configured. */
+void item_hold(struct item *item);
 /* Makes sure that retries and holds are looked at by `at_ms` of the loop's clock. */
 void app_wake(struct app *app, int64_t at_ms);
 

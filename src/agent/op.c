@@ -19,6 +19,7 @@
 #define OP_MAX_ROUNDS 12      /* requests of one op; a contested object is given up on and retried later */
 #define OP_JITTER_FROM_ROUND 4
 #define OP_JITTER_MS 500
+#define NOTES_MAX_BYTES (64 * 1024)
 
 enum op_await { OP_NOTHING, OP_GET, OP_DRY_RUN, OP_APPLY, OP_PATCH };
 
@@ -55,6 +56,23 @@ void op_free(struct op *op) {
 
 /* --- ends ------------------------------------------------------------------------------------------------------- */
 
+/* Notes are told when they change, not whenever the object is looked at. */
+static bool notes_are_new(struct item *item, const struct outcome *o) {
+        static const struct hash_key no_key;
+        _cleanup_(buf_done) struct buf all = buf_make(NOTES_MAX_BYTES);
+
+        for (size_t i = 0; i < o->note_count; i++) {
+                buf_addf(&all, "%d ", (int)o->notes[i].kind);
+                field_path_print(o->notes[i].path, &all);
+                buf_addf(&all, " %.*s\n", STR_FMT(o->notes[i].owner));
+        }
+
+        struct hash128 now = hash128(&no_key, buf_str(&all));
+        bool differs = !hash128_eq(now, item->told_notes);
+        item->told_notes = now;
+        return differs;
+}
+
 static void finish(struct op *op, enum item_state state, struct outcome outcome, const struct err *err) {
         struct item *item = op->item;
 
@@ -72,6 +90,7 @@ static void finish(struct op *op, enum item_state state, struct outcome outcome,
                 outcome.notes = op->decision.notes;
                 outcome.note_count = op->decision.note_count;
         }
+        outcome.notes_are_new = notes_are_new(item, &outcome);
         item->op = NULL;
         item_finish(item, state, &outcome, err);
         op_free(op); /* last: the outcome borrows from its arena */
@@ -90,16 +109,26 @@ static const struct value *before_value(struct op *op) {
         return v;
 }
 
-static void done(struct op *op) {
-        struct outcome o = { .kind = OUTCOME_UNCHANGED };
+/* What a commit or the end of a hold asked for replicas has been done. */
+static void replicas_are_settled(struct item *item) {
+        item->replicas_left = false;
+        if (item->hold_until_ms <= loop_now_ms(item->app->env.loop))
+                item->hold_until_ms = 0;
+}
 
+static void done(struct op *op) {
+        struct outcome o = { 0 };
+
+        replicas_are_settled(op->item);
         if (op->wrote || op->created) {
                 o.kind = op->created ? OUTCOME_CREATED : OUTCOME_CONFIGURED;
                 o.before = before_value(op);
                 o.after = op->in.live;
                 o.after_owners = &op->managed;
-        } else if (op->handed_over) {
-                o.kind = OUTCOME_HANDED_OVER;
+        } else {
+                o.kind = op->handed_over ? OUTCOME_HANDED_OVER : OUTCOME_UNCHANGED;
+                o.before = o.after = op->in.live; /* for what its notes say */
+                o.before_owners = o.after_owners = &op->managed;
         }
         finish(op, ITEM_SYNCED, o, NULL);
 }
@@ -359,10 +388,6 @@ static void patch_answered(struct op *op, const struct kube_result *result) {
                 return;
         }
         op->handed_over = true;
-        if (op->decision.handover == HANDOVER_TAKE_BACK) {
-                op->item->hold_until_ms = 0;
-                op->item->no_hold = op->item->replicas_left = false;
-        }
         failpoint("after-hand-over");
         if (++op->rounds < OP_MAX_ROUNDS)
                 begin_round(op, result->body);
@@ -535,19 +560,19 @@ static int decide_as(struct op *op, enum decide_mode mode, struct err *err) {
         return decide(&op->in, op->arena, &op->decision, err);
 }
 
-/* The first wish to take replicas back begins the hold; it is carried out when the hold is over. */
+/*
+ * The first wish to take replicas back begins the hold, unless the agent saw the scaler go and it has begun already; the
+ * wish is carried out when the hold is over.
+ */
 static int make_decision(struct op *op, struct err *err) {
         struct item *item = op->item;
         int r = decide_as(op, op->mode, err);
 
-        if (r < 0 || op->decision.verdict != DECIDE_PATCH || op->decision.handover != HANDOVER_TAKE_BACK)
+        if (r < 0 || !op->decision.takes_replicas_back || item->no_hold || item->replicas_left || item->hold_until_ms)
                 return r;
-        if (item->no_hold || item->replicas_left || item->hold_until_ms)
-                return 0;
-        item->hold_until_ms = loop_now_ms(op->app->env.loop) + APP_HOLD_MS;
-        app_wake(op->app, item->hold_until_ms);
-        op->in.replicas_hold = true;
-        return decide_as(op, op->mode, err);
+        item_hold(item);
+        op->in.replicas_hold = is_held(op);
+        return op->in.replicas_hold ? decide_as(op, op->mode, err) : 0;
 }
 
 /* The body of the kept answer belongs to the old round's arena, so the new round begins before the old one is freed. */
@@ -566,7 +591,6 @@ static void begin_round(struct op *op, struct str whole) {
                 .scalers = op->app->env.scalers,
                 .withheld = op->item->withheld,
                 .withheld_count = op->item->withheld_count,
-                .replicas_hold = is_held(op),
                 .kept_left_git = op->item->replicas_left,
         };
         if (json_parse(op->item->desired->text, op->arena, &op->in.desired, &err) < 0 || read_live(op, whole, &err) < 0) {
@@ -574,6 +598,7 @@ static void begin_round(struct op *op, struct str whole) {
                 return;
         }
         op->in.foreign_tracker = foreign_tracker(op);
+        op->in.replicas_hold = op->in.live && is_held(op); /* a new object gets Git's number */
         if (make_decision(op, &err) == 0)
                 send_decision(op);
         else if (op->in.live && !op->full)

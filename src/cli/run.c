@@ -35,27 +35,52 @@ static void log_failure(const struct outcome *o, const char *app, const char *pl
                           o->err->msg, "retry", retry, NULL);
 }
 
+#define LOG_NOTES_MAX_BYTES (8 * 1024)
+
+/* One line an object: its paths of that kind, with their owners. */
+static void log_notes(const struct outcome *o, enum decide_note_kind kind, const char *msg) {
+        _cleanup_(buf_done) struct buf paths = buf_make(LOG_NOTES_MAX_BYTES);
+        const char *rule = NULL;
+
+        if (!o->notes_are_new)
+                return;
+        for (size_t i = 0; i < o->note_count; i++) {
+                const struct decide_note *n = &o->notes[i];
+
+                if (n->kind != kind)
+                        continue;
+                buf_addc(&paths, rule ? ", " : "");
+                field_path_print(n->path, &paths);
+                buf_addf(&paths, " (%.*s)", STR_FMT(n->owner));
+                rule = n->rule;
+        }
+        if (rule)
+                log_event(LOG_WARN, "own", msg, "obj", o->id, "paths", paths.p, "rule", rule, NULL);
+}
+
 static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         struct daemon *d = ctx;
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(buf_done) struct buf change = buf_make(4096);
         const char *name = app_name(app, a), *word = words_outcome(o->kind);
         const char *place = o->file.n ? arena_strf(a, "%.*s:%u", STR_FMT(o->file), o->line).p : "";
 
-        for (size_t i = 0; i < o->note_count; i++) {
-                if (o->notes[i].kind == DECIDE_REPORTED)
-                        log_event_limited(LOG_WARN, "own", "another owner's field differs from Git", "obj", o->id, "path",
-                                          text(a, field_path_text(a, o->notes[i].path)), "owner",
-                                          text(a, o->notes[i].owner), "rule", o->notes[i].rule, NULL);
-        }
+        log_notes(o, DECIDE_REPORTED, "another owner's field differs from Git");
+        log_notes(o, DECIDE_EXTRA, "not in Git, left alone");
+        log_notes(o, DECIDE_HELD, "autoscaler gone, its value stays for now");
         if (!word)
                 return;
+        if (o->kind == OUTCOME_CONFIGURED || o->kind == OUTCOME_DIFFERS)
+                words_change(o, &change);
+        const char *detail = change.n ? change.p : o->reason;
         if (o->err)
                 log_failure(o, name, place, a);
         else if (o->noticed_ms && (o->kind == OUTCOME_CONFIGURED || o->kind == OUTCOME_CREATED))
                 log_event(LOG_INFO, "sync", "healed", "obj", o->id, "app", name, "after_ms",
-                          arena_strf(a, "%lld", (long long)(loop_now_ms(d->session.loop) - o->noticed_ms)).p, NULL);
-        else if (o->reason[0])
-                log_event(LOG_INFO, "sync", word, "obj", o->id, "app", name, "reason", o->reason, NULL);
+                          arena_strf(a, "%lld", (long long)(loop_now_ms(d->session.loop) - o->noticed_ms)).p, "what",
+                          detail[0] ? detail : word, NULL);
+        else if (detail[0])
+                log_event(LOG_INFO, "sync", word, "obj", o->id, "app", name, change.n ? "what" : "reason", detail, NULL);
         else
                 log_event(LOG_INFO, "sync", word, "obj", o->id, "app", name, NULL);
 }

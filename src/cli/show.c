@@ -114,32 +114,6 @@ static void add_line(struct show *s, const char *word, const char *id, struct st
         buf_addch(&s->out, '\n');
 }
 
-static uint32_t line_of(void *ctx, struct field_path path) {
-        const struct outcome *o = ctx;
-
-        return o->source ? diff_line_in(o->source, path, o->type) : o->line;
-}
-
-static int compare(const struct outcome *o, struct arena *a, struct diff *ret) {
-        const struct value *some = o->desired;
-        struct diff_input in = {
-                .before = o->before ? o->before : o->after ? NULL : some,
-                .after = o->after ? o->after : some,
-                .desired = o->desired,
-                .before_owners = o->before_owners,
-                .after_owners = o->after_owners,
-                .type = o->type,
-                .secret = o->secret,
-                .file = o->file,
-                .notes = o->notes,
-                .note_count = o->note_count,
-                .line_of = line_of,
-                .line_ctx = (void *)o,
-        };
-
-        return diff_compare(&in, a, ret, NULL);
-}
-
 static void count(struct show *s, const struct outcome *o) {
         s->changed += o->kind == OUTCOME_CREATED || o->kind == OUTCOME_CONFIGURED || o->kind == OUTCOME_PRUNED;
         s->totals.same += o->kind == OUTCOME_UNCHANGED || o->kind == OUTCOME_SKIPPED;
@@ -173,34 +147,41 @@ static void note_failure(struct show *s, const struct outcome *o) {
         s->failures[s->failure_count++] = (struct failure){ buf_take(&out), o->retry_in_ms < 0 };
 }
 
-static void show_sync_outcome(struct show *s, const struct outcome *o) {
-        _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        _cleanup_(buf_done) struct buf rest = buf_make(16 * 1024);
-        struct diff d;
+/* Notes of what a sync leaves alone; NULL: no line of its own. */
+static const char *note_word(enum decide_note_kind kind) {
+        static const char *const words[] = {
+                [DECIDE_YIELDED] = "yielded", [DECIDE_REPORTED] = "reported", [DECIDE_HELD] = "held",
+                [DECIDE_EXTRA] = "extra",
+        };
 
-        if (o->kind == OUTCOME_CONFIGURED && compare(o, a, &d) == 0)
-                diff_summary(&d, &rest);
+        return (size_t)kind < ARRAY_LEN(words) ? words[kind] : NULL;
+}
+
+static void show_note(struct show *s, const struct outcome *o, const struct decide_note *n) {
+        _cleanup_(buf_done) struct buf rest = buf_make(16 * 1024);
+
+        if (!note_word(n->kind) || (!words_outcome(o->kind) && n->kind == DECIDE_YIELDED))
+                return;
+        diff_path_print(n->path, &rest);
+        buf_addc(&rest, n->kind == DECIDE_EXTRA ? ", not in Git, added by " : ", owned by ");
+        text_add(&rest, n->owner);
+        add_line(s, note_word(n->kind), o->id, buf_str(&rest));
+}
+
+static void show_sync_outcome(struct show *s, const struct outcome *o) {
+        _cleanup_(buf_done) struct buf rest = buf_make(16 * 1024);
+
+        if (o->kind == OUTCOME_CONFIGURED)
+                words_change(o, &rest);
         else if (o->reason[0])
                 text_add(&rest, str_from(o->reason));
         else if (o->kind == OUTCOME_PRUNED && o->file.n)
                 buf_addf(&rest, "(left Git; was in %.*s)", STR_FMT(o->file));
-        if (words_outcome(o->kind))
+        if (words_outcome(o->kind) && !o->err)
                 add_line(s, words_outcome(o->kind), o->id, buf_str(&rest));
 
-        for (size_t i = 0; i < o->note_count; i++) {
-                const struct decide_note *n = &o->notes[i];
-
-                if (n->kind != DECIDE_YIELDED && n->kind != DECIDE_REPORTED && n->kind != DECIDE_HELD)
-                        continue;
-                if (!words_outcome(o->kind) && n->kind == DECIDE_YIELDED)
-                        continue;
-                buf_clear(&rest);
-                diff_path_print(n->path, &rest);
-                buf_addc(&rest, ", owned by ");
-                text_add(&rest, n->owner);
-                add_line(s, n->kind == DECIDE_REPORTED ? "reported" : n->kind == DECIDE_HELD ? "held" : "yielded", o->id,
-                         buf_str(&rest));
-        }
+        for (size_t i = 0; i < o->note_count; i++)
+                show_note(s, o, &o->notes[i]);
 }
 
 static void show_diff_outcome(struct show *s, const struct outcome *o) {
@@ -212,17 +193,17 @@ static void show_diff_outcome(struct show *s, const struct outcome *o) {
                         add_line(s, words_outcome(o->kind), o->id, str_from(o->reason));
                 return;
         }
-        if ((o->kind == OUTCOME_DIFFERS || o->kind == OUTCOME_MISSING || o->note_count) && compare(o, a, &d) == 0)
+        if ((o->kind == OUTCOME_DIFFERS || o->kind == OUTCOME_MISSING || o->note_count) && words_compare(o, a, &d) == 0)
                 diff_print_object(&s->printer, &d, &s->out);
 }
 
 void show_outcome(struct show *s, struct app *app, const struct outcome *o) {
         (void)app;
         count(s, o);
-        if (o->err) {
+        if (o->err)
                 note_failure(s, o);
+        if (o->err && s->verb != SHOW_SYNC)
                 return;
-        }
         if (s->verb == SHOW_SYNC && s->format == SHOW_TEXT)
                 show_sync_outcome(s, o);
         else

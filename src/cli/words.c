@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/words.h"
 
+#include "diff/print.h"
+
 #define SHORT_OID 7
 
 const char *words_outcome(enum outcome_kind kind) {
@@ -32,4 +34,38 @@ struct str words_ref(struct str ref) {
                         return str_sub(ref, prefixes[i].n, ref.n);
         }
         return ref.n == GIT_OID_HEX_BYTES ? str_sub(ref, 0, SHORT_OID) : ref;
+}
+
+static uint32_t line_of(void *ctx, struct field_path path) {
+        const struct outcome *o = ctx;
+
+        return o->source ? diff_line_in(o->source, path, o->type) : o->line;
+}
+
+int words_compare(const struct outcome *o, struct arena *a, struct diff *ret) {
+        const struct value *some = o->desired;
+        struct diff_input in = {
+                .before = o->before ? o->before : o->after ? NULL : some,
+                .after = o->after ? o->after : some,
+                .desired = o->desired,
+                .before_owners = o->before_owners,
+                .after_owners = o->after_owners,
+                .type = o->type,
+                .secret = o->secret,
+                .file = o->file,
+                .notes = o->notes,
+                .note_count = o->note_count,
+                .line_of = line_of,
+                .line_ctx = (void *)o,
+        };
+
+        return diff_compare(&in, a, ret, NULL);
+}
+
+void words_change(const struct outcome *o, struct buf *out) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct diff d;
+
+        if (o->before && o->after && words_compare(o, a, &d) == 0)
+                diff_summary(&d, out);
 }

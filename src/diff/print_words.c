@@ -125,6 +125,7 @@ static const struct note_words note_words[] = {
         [DECIDE_STAYS] = { "no longer in Git, stays", "kept by ", "stays" },
         [DECIDE_HANDOVER_DUE] = { "not compared", "to be handed to ", "is left out" },
         [DECIDE_HELD] = { "held", "by ", "comes back later" },
+        [DECIDE_EXTRA] = { "not in Git", "added by ", "" },
 };
 
 /* A scaler's Git value has one use. */

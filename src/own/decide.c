@@ -422,6 +422,7 @@ int decide(const struct decide_input *in, struct arena *a, struct decision *ret_
                 create(&d);
         if (res < 0)
                 return res;
+        desk_extra(&d);
         *ret_decision = d.out;
         return 0;
 }
@@ -440,7 +441,7 @@ const char *decide_note_name(enum decide_note_kind k) {
         static const char *const names[] = {
                 [DECIDE_YIELDED] = "yielded", [DECIDE_REPORTED] = "reported", [DECIDE_TAKEN] = "taken",
                 [DECIDE_LEAVING] = "leaving", [DECIDE_STAYS] = "stays",       [DECIDE_HANDOVER_DUE] = "handover-due",
-                [DECIDE_HELD] = "held",
+                [DECIDE_HELD] = "held",       [DECIDE_EXTRA] = "extra",
         };
 
         return names[k];

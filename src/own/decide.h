@@ -45,6 +45,7 @@ enum decide_note_kind {
         DECIDE_STAYS,        /* Git removed it, but another owner keeps it */
         DECIDE_HANDOVER_DUE, /* yielded, still ours: a hand-over comes first; diffs mask it */
         DECIDE_HELD,         /* its scaler or rule has gone; taken back when the hold is over */
+        DECIDE_EXTRA,        /* a person's tool added it; Git has nothing there; left alone */
 };
 
 struct decide_note {

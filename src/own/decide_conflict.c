@@ -112,6 +112,7 @@ int decide_conflict(const struct decide_input *in, const struct decision *before
                 desk_send(&d, d.masked);
                 desk_reason(&d, d.out.force ? "taking from %.*s" : "leaving to %.*s", STR_FMT(causes[0].manager));
         }
+        desk_extra(&d);
         *ret_decision = d.out;
         return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to own/: the work of one decision. decide.c opens and closes it, decide_leave.c and decide_conflict.c add. */
+/* Private to own/: the work of one decision. decide.c opens and closes it, the other decide_*.c add. */
 #ifndef TRUCE_OWN_DECIDE_IMPL_H
 #define TRUCE_OWN_DECIDE_IMPL_H
 
@@ -39,6 +39,13 @@ struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *
 
 /* decide_leave.c: paths we own and Git no longer has. May set PATCH (a take-over) or REFUSE. */
 int desk_leave(struct desk *d, struct err *err);
+/*
+ * The topmost paths of the set that `desired` does not have. *ret_unsure: a list could not be matched with the set, and
+ * what is below it is not told.
+ */
+struct path_list desk_absent(struct desk *d, const struct fieldset *set, const struct value *desired, bool *ret_unsure);
+/* decide_extra.c: notes what people's tools added to the live object. */
+void desk_extra(struct desk *d);
 /* decide_conflict.c: withholds what the entry would conflict with and policy leaves to it. */
 void desk_foresee(struct desk *d, const struct managed_entry *e);
 

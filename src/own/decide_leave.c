@@ -9,7 +9,7 @@
 #define MAX_OWNERS MANAGED_MAX_ENTRIES
 
 struct leaver {
-        struct desk *desk;
+        struct arena *arena;
         struct path_list paths; /* topmost: all that is owned below goes with it */
         bool unsure;            /* a list could not be matched */
 };
@@ -18,7 +18,7 @@ static void walk(struct leaver *l, const struct fieldset *set, const struct valu
                  struct field_path at);
 
 static void leaves(struct leaver *l, struct field_path p) {
-        struct field_path *grown = arena_alloc(l->desk->arena, (l->paths.count + 1) * sizeof *grown);
+        struct field_path *grown = arena_alloc(l->arena, (l->paths.count + 1) * sizeof *grown);
 
         if (l->paths.count)
                 memcpy(grown, l->paths.paths, l->paths.count * sizeof *grown);
@@ -29,7 +29,7 @@ static void leaves(struct leaver *l, struct field_path p) {
 
 static void walk_child(struct leaver *l, const struct fieldset_child *c, const struct value *desired,
                        const struct schema *type, struct field_path at) {
-        struct field_path p = field_path_join(l->desk->arena, at, c->element);
+        struct field_path p = field_path_join(l->arena, at, c->element);
 
         if (desired)
                 walk(l, &c->set, desired, type, p);
@@ -65,6 +65,14 @@ static void walk(struct leaver *l, const struct fieldset *set, const struct valu
                 walk_child(l, &set->children[i], field ? value_get(desired, e->name) : NULL,
                            field ? schema_field(type, e->name) : NULL, at);
         }
+}
+
+struct path_list desk_absent(struct desk *d, const struct fieldset *set, const struct value *desired, bool *ret_unsure) {
+        struct leaver l = { .arena = d->arena };
+
+        walk(&l, set, desired, d->type, (struct field_path){ 0 });
+        *ret_unsure = l.unsure;
+        return l.paths;
 }
 
 /* What a take-over is to strip, one row an owner. */
@@ -129,17 +137,18 @@ static void leave_path(struct desk *d, struct field_path p, struct strips *s) {
 }
 
 int desk_leave(struct desk *d, struct err *err) {
-        struct leaver l = { .desk = d };
         struct strips s = { .count = 0 };
+        struct path_list absent;
+        bool unsure;
 
         if (!d->ours || d->ours->broken)
                 return 0;
-        walk(&l, d->ours->set, d->out.effective, d->type, (struct field_path){ 0 });
-        if (l.paths.count || l.unsure)
+        absent = desk_absent(d, d->ours->set, d->out.effective, &unsure);
+        if (absent.count || unsure)
                 d->needs_version = true;
-        for (size_t i = 0; i < l.paths.count; i++)
-                if (!is_yielded(d, l.paths.paths[i]))
-                        leave_path(d, l.paths.paths[i], &s);
+        for (size_t i = 0; i < absent.count; i++)
+                if (!is_yielded(d, absent.paths[i]))
+                        leave_path(d, absent.paths[i], &s);
         if (d->out.verdict == DECIDE_REFUSE || !s.count || d->in->mode != DECIDE_AUTO)
                 return 0;
 

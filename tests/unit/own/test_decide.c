@@ -504,11 +504,95 @@ static void a_conflict_the_live_object_does_not_show_is_not_guessed_at(void **st
         assert_int_equal(decide_conflict(&in, &before, NULL, 0, a, &d, NULL), ERR_INVAL);
 }
 
+#define MAP_ENTRY(manager, op, fields)                                                                                  \
+        "{'manager':'" manager "','operation':'" op "','apiVersion':'v1','fieldsV1':" fields "}"
+#define MAP_OURS MAP_ENTRY("truce", "Apply", "{'f:data':{'f:a':{}}}")
+
+static const struct value *config_map(const char *data, const char *labels, const char *entries) {
+        return json(a, arena_strf(a,
+                                  "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'flags','namespace':'shop','uid'"
+                                  ":'u1','resourceVersion':'9','labels':{%s},'managedFields':[%s]},'data':{%s}}",
+                                  labels, entries, data)
+                               .p);
+}
+
+static const struct value *flags_in_git(void) {
+        return json(a, "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'flags','namespace':'shop'},'data':{'a':"
+                       "'1'}}");
+}
+
+static void what_a_person_added_is_told_and_left_alone(void **state) {
+        const struct value *there = config_map(
+                "'a':'1','zz':'2'", "'mine':'yes'",
+                MAP_OURS "," MAP_ENTRY("kubectl-edit", "Update", "{'f:data':{'f:zz':{}},'f:metadata':{'f:labels':{'.':{},'f:mine':{}}}}"));
+        struct decide_input in = input(flags_in_git(), there);
+        struct decision d = decided(&in);
+
+        (void)state;
+        assert_int_equal(d.verdict, DECIDE_NOTHING);
+        assert_true(noted(&d, DECIDE_EXTRA, ".data.zz"));
+        assert_true(noted(&d, DECIDE_EXTRA, ".metadata.labels"));
+        assert_int_equal(d.note_count, 2);
+}
+
+static void extra_paths_of_others_are_their_business(void **state) {
+        const struct value *there = config_map(
+                "'a':'1','zz':'2','yy':'3'", "",
+                MAP_OURS "," MAP_ENTRY("some-operator", "Update", "{'f:data':{'f:zz':{},'f:yy':{}}}") "," MAP_ENTRY("kubectl-edit", "Update",
+                                                                                             "{'f:data':{'f:yy':{}}}"));
+        struct decide_input in = input(flags_in_git(), there);
+
+        (void)state;
+        assert_int_equal(decided(&in).note_count, 0);
+}
+
+static void what_is_gone_again_is_not_extra(void **state) {
+        const struct value *there =
+                config_map("'a':'1'", "",
+                           MAP_OURS "," MAP_ENTRY("kubectl-edit", "Update",
+                                                                                         "{'f:data':{'f:zz':{}}}"));
+        struct decide_input in = input(flags_in_git(), there);
+
+        (void)state;
+        assert_int_equal(decided(&in).note_count, 0);
+}
+
+static void an_item_a_person_added_is_told_as_a_whole(void **state) {
+        const struct value *there = live(
+                "'template':{'spec':{'containers':[{'name':'web','image':'i'},{'name':'dbg','image':'j'}]}}",
+                OURS("'f:template':{'f:spec':{'f:containers':{'k:{\\'name\\':\\'web\\'}':{'.':{},'f:image':{},'f:name':{}}}}}") ","
+                ENTRY("kubectl-patch", "Update", "",
+                      "{'f:spec':{'f:template':{'f:spec':{'f:containers':{'k:{\\'name\\':\\'dbg\\'}':{'.':{},'f:image':{},"
+                      "'f:name':{}}}}}}}"));
+        struct decide_input in = input(git("'template':{'spec':{'containers':[{'name':'web','image':'i'}]}}"), there);
+        struct decision d = decided(&in);
+
+        (void)state;
+        assert_true(noted(&d, DECIDE_EXTRA, ".spec.template.spec.containers[name=\"dbg\"]"));
+        assert_int_equal(d.note_count, 1);
+}
+
+/* An object that kubectl made is owned by kubectl together with all its defaults. */
+static void defaults_of_what_a_client_created_are_not_extra(void **state) {
+        const struct value *there = live("'paused':true,'revisionHistoryLimit':10",
+                                         OURS("'f:paused':{}") "," ENTRY("kubectl-create", "Update", "",
+                                                                        "{'f:spec':{'f:revisionHistoryLimit':{}}}"));
+        const struct value *edited = live("'paused':true,'revisionHistoryLimit':3",
+                                          OURS("'f:paused':{}") "," ENTRY("kubectl-edit", "Update", "",
+                                                                         "{'f:spec':{'f:revisionHistoryLimit':{}}}"));
+        struct decide_input in = input(git("'paused':true"), there), by_person = input(git("'paused':true"), edited);
+        struct decision d = decided(&by_person);
+
+        (void)state;
+        assert_int_equal(decided(&in).note_count, 0);
+        assert_true(noted(&d, DECIDE_EXTRA, ".spec.revisionHistoryLimit"));
+}
+
 static void names_are_there_for_every_verdict_and_note(void **state) {
         (void)state;
         for (int v = DECIDE_NOTHING; v <= DECIDE_REFUSE; v++)
                 assert_true(strlen(decide_verdict_name((enum decide_verdict)v)) > 0);
-        for (int k = DECIDE_YIELDED; k <= DECIDE_HELD; k++)
+        for (int k = DECIDE_YIELDED; k <= DECIDE_EXTRA; k++)
                 assert_true(strlen(decide_note_name((enum decide_note_kind)k)) > 0);
 }
 
@@ -541,6 +625,11 @@ int main(void) {
                 CASE(one_force_takes_only_what_policy_takes),
                 CASE(a_status_writers_claim_on_spec_is_taken),
                 CASE(a_conflict_the_live_object_does_not_show_is_not_guessed_at),
+                CASE(what_a_person_added_is_told_and_left_alone),
+                CASE(extra_paths_of_others_are_their_business),
+                CASE(what_is_gone_again_is_not_extra),
+                CASE(an_item_a_person_added_is_told_as_a_whole),
+                CASE(defaults_of_what_a_client_created_are_not_extra),
                 CASE(names_are_there_for_every_verdict_and_note),
         };
 
