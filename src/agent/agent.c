@@ -72,9 +72,9 @@ struct render {
 
 /* --- scalers ---------------------------------------------------------------------------------------------------- */
 
-static void touch_target(struct agent *agent, const char *target_id) {
+static void tell_target(struct agent *agent, const char *target_id, bool is_gone) {
         for (size_t i = 0; i < agent->count; i++)
-                app_touch(agent->entries[i].app, str_from(target_id));
+                app_scaler_changed(agent->entries[i].app, str_from(target_id), is_gone);
 }
 
 /* The id of what a scaler scales. Status changes leave it as it is. */
@@ -105,16 +105,18 @@ static void scaler_changed(struct agent *agent, struct str id, const struct live
                 scaler_index_remove(agent->scalers, key.group, key.kind, key.namespace, key.name, SCALER_LIVE);
         }
         if (old && (!now || strcmp(old, now) != 0))
-                touch_target(agent, old);
+                tell_target(agent, old, true);
         if (now && (!old || strcmp(old, now) != 0))
-                touch_target(agent, now);
+                tell_target(agent, now, false);
         if (now)
                 map_set(agent->scaler_targets, id, now);
         else
                 map_remove(agent->scaler_targets, id);
 }
 
-static void want_scalers(struct agent *agent) {
+/* Also those of an autoscaler that was installed later. */
+static void on_discovery(void *ctx) {
+        struct agent *agent = ctx;
         const char *group, *kind;
 
         for (size_t i = 0; scaler_kind_at(i, &group, &kind); i++) {
@@ -446,7 +448,6 @@ static void on_discovered(void *ctx, const struct err *err) {
                 return;
         }
         agent->discovered = true;
-        want_scalers(agent);
         for (size_t i = 0; i < agent->count; i++)
                 begin_render(&agent->entries[i]);
 }
@@ -511,7 +512,7 @@ static int subscribe(struct entry *e, struct err *err) {
         return e->poll ? 0 : ERR_INVAL;
 }
 
-static const struct cluster_hooks cluster_hooks = { on_keep, on_changed, on_kind_changed };
+static const struct cluster_hooks cluster_hooks = { on_keep, on_changed, on_kind_changed, on_discovery };
 
 int agent_new(struct loop *l, struct kube_transport *t, const struct config *config,
               const struct agent_options *options, const struct agent_hooks *hooks, void *ctx,

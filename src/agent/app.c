@@ -69,6 +69,15 @@ void app_wake(struct app *app, int64_t at_ms) {
         loop_timer_start(app->retry, at_ms > now_ms ? at_ms - now_ms : 0);
 }
 
+void item_hold(struct item *item) {
+        int64_t hold_ms = item->app->env.agent->replicas_hold_ms;
+
+        if (hold_ms == 0)
+                return;
+        item->hold_until_ms = loop_now_ms(item->app->env.loop) + hold_ms;
+        app_wake(item->app, item->hold_until_ms);
+}
+
 static void schedule_retry(struct item *item, const struct err *err) {
         struct app *app = item->app;
         int64_t now_ms = loop_now_ms(app->env.loop);
@@ -295,6 +304,8 @@ static void note_replicas(struct item *item, const struct desired *old, const st
         after = field_path_find(after, path, NULL);
         item->replicas_left = before && !after;
         item->no_hold = after && !value_equal(before, after);
+        if (item->no_hold || item->replicas_left)
+                item->hold_until_ms = 0;
 }
 
 static void set_item(struct app *app, const struct desired *d, const struct desired *old, uint64_t epoch) {
@@ -310,6 +321,9 @@ static void set_item(struct app *app, const struct desired *d, const struct desi
         bool same = old && old->state == d->state && str_eq(old->text, d->text) && gvk_eq(old->gvk, d->gvk);
         item->desired = d;
         item->stage = stage_of(d);
+        if (item->hold_until_ms)
+                app_wake(app, item->hold_until_ms);
+        item->no_hold = false;
         if (same && (item->state == ITEM_SYNCED || item->state == ITEM_RUNNING))
                 return;
         stop_op(item);
@@ -373,6 +387,7 @@ void app_set_desired(struct app *app, struct desired_set *set) {
         struct desired_set *old = app->desired;
         uint64_t epoch = cluster_begin_epoch(app->env.cluster);
 
+        loop_timer_stop(app->retry);
         empty_queues(app);
         app->desired = set;
         collect_crds(app);
@@ -391,7 +406,6 @@ void app_set_desired(struct app *app, struct desired_set *set) {
         app->concluded = false;
         app->observed = false;
         app->discoveries = 0;
-        loop_timer_stop(app->retry);
         desired_set_free(old);
         app_kick(app);
 }
@@ -403,6 +417,13 @@ static bool kind_is_pending(struct app *app, struct gvk gvk, enum cluster_scope 
         struct cluster_kind *k = cluster_want(app->env.cluster, gvk, scope);
 
         return k && cluster_kind_state(k) == CLUSTER_KIND_SYNCING;
+}
+
+static struct cluster_kind *scaler_kind(const struct app *app, const char *group, const char *kind) {
+        const struct kube_resource *r = kube_discovery_find_kind(cluster_discovery(app->env.cluster), str_from(group),
+                                                                 str_from(kind));
+
+        return r ? cluster_find_kind(app->env.cluster, kube_resource_gvk(r)) : NULL;
 }
 
 static bool inventory_kinds_are_pending(struct app *app) {
@@ -419,9 +440,22 @@ static bool inventory_kinds_are_pending(struct app *app) {
         return pending > 0;
 }
 
+/* Until it is known who scales what, nothing that can be scaled may be decided on. */
+static bool scalers_are_pending(const struct app *app) {
+        const char *group, *kind;
+
+        for (size_t i = 0; scaler_kind_at(i, &group, &kind); i++) {
+                const struct cluster_kind *k = scaler_kind(app, group, kind);
+
+                if (k && cluster_kind_state(k) == CLUSTER_KIND_SYNCING)
+                        return true;
+        }
+        return false;
+}
+
 static bool kinds_are_pending(struct app *app) {
         bool custom = false;
-        size_t pending = 0;
+        size_t pending = scalers_are_pending(app);
 
         for (size_t i = 0; i < app->desired->count; i++) {
                 const struct desired *d = &app->desired->objects[i];
@@ -619,12 +653,10 @@ static bool namespace_is_ready(struct app *app) {
 
 /* Scalers that cannot be seen may scale what we would write to. */
 static const struct err *blind_for_scalers(const struct app *app) {
-        const struct kube_discovery *d = cluster_discovery(app->env.cluster);
         const char *group, *kind;
 
         for (size_t i = 0; scaler_kind_at(i, &group, &kind); i++) {
-                const struct kube_resource *r = kube_discovery_find_kind(d, str_from(group), str_from(kind));
-                struct cluster_kind *k = r ? cluster_find_kind(app->env.cluster, kube_resource_gvk(r)) : NULL;
+                const struct cluster_kind *k = scaler_kind(app, group, kind);
 
                 if (k && cluster_kind_state(k) == CLUSTER_KIND_FAILED)
                         return cluster_kind_err(k);
@@ -889,11 +921,16 @@ void app_live_changed(struct app *app, struct str id, const struct live *live) {
         item_queue(item);
 }
 
-void app_touch(struct app *app, struct str id) {
+void app_scaler_changed(struct app *app, struct str id, bool is_gone) {
         struct item *item = map_find(app->items, id);
 
-        if (item && item->desired->state == DESIRED_OK)
-                item_queue(item);
+        if (!item || item->desired->state != DESIRED_OK)
+                return;
+        if (!is_gone)
+                item->hold_until_ms = 0;
+        else if (!item->no_hold)
+                item_hold(item);
+        item_queue(item);
 }
 
 void app_kinds_changed(struct app *app) {

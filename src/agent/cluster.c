@@ -111,6 +111,7 @@ static void discovered(void *ctx, struct kube_discovery *d, const struct err *er
                 kube_discovery_ref(d);
                 kube_discovery_unref(c->discovery);
                 c->discovery = d;
+                c->hooks.discovered(c->ctx);
         }
         for (size_t i = 0; i < count; i++)
                 waiters[i].done(waiters[i].ctx, err);

@@ -110,6 +110,7 @@ struct config_agent {
         int64_t prune_max_count;       /* budget of one prune, sync/prune.h */
         int64_t prune_max_percent;
         bool prune_budget;             /* false: no budget */
+        int64_t replicas_hold_ms;      /* how long replicas stay as they are after their scaler went (design §6.5) */
         bool allow_file_repositories;  /* file:// in Application documents */
         bool allow_own;                /* Git may name truce's own objects */
         bool adopt_argocd;             /* take over objects that carry the tracking id of an Argo CD application of the

@@ -50,6 +50,9 @@ const struct option_def config_agent_options[] = {
         /* Switching the budget off takes a flag: a document could be changed by what is being pruned. */
         { .name = "prune-budget", .type = OPTION_BOOL, .at = AT(prune_budget), .fallback = "true",
           .help = "hold prunes that exceed the budget; --no-prune-budget lets all of them pass" },
+        { .name = "replicas-hold", .key = "replicasHold", .type = OPTION_DURATION, .at = AT(replicas_hold_ms),
+          .fallback = "10m", .min = 0, .max = 24 * HOUR,
+          .help = "how long replicas stay as an autoscaler left them after it is gone; it may be about to come back" },
         { .name = "allow-file-repositories", .key = "allowFileRepositories", .type = OPTION_BOOL,
           .at = AT(allow_file_repositories), .help = "let Application documents name folders of this machine" },
         { .name = "allow-own-objects", .key = "allowOwnObjects", .type = OPTION_BOOL, .at = AT(allow_own),
