@@ -364,6 +364,12 @@ static void on_waiting(void *ctx, struct app *app, const char *what) {
         agent->hooks.waiting(agent->ctx, app, what);
 }
 
+static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
+        struct agent *agent = ctx;
+
+        agent->hooks.trouble(agent->ctx, app, what, err);
+}
+
 static const char *sync_word(enum app_sync_status s) {
         static const char *const words[] = { "Unknown", "Synced", "OutOfSync" };
 
@@ -538,7 +544,8 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         struct app_env env = {
                 .loop = l, .client = agent->client, .cluster = agent->cluster, .store = agent->store,
                 .scalers = agent->scalers, .agent = &config->agent, .ctx = agent,
-                .hooks = { on_outcome, on_waiting, on_settled, on_observed, on_status, on_rebind },
+                .hooks = { on_outcome, on_waiting, on_settled, on_observed, on_status, on_trouble,
+                           on_rebind },
         };
         for (size_t i = 0; i < config->app_count; i++) {
                 struct entry *e = &agent->entries[agent->count];
@@ -606,7 +613,9 @@ void agent_app_revision(const struct agent *agent, size_t i, struct agent_revisi
 }
 
 const struct err *agent_app_err(const struct agent *agent, size_t i) {
-        return &agent->entries[i].err;
+        const struct entry *e = &agent->entries[i];
+
+        return e->err.code ? &e->err : app_err(e->app);
 }
 
 bool agent_is_ready(const struct agent *agent) {

@@ -101,7 +101,6 @@ void item_finish(struct item *item, enum item_state state, const struct outcome 
                 app->running--;
         }
         item->state = state;
-        item->noticed_ms = 0;
         o.retry_in_ms = -1;
         if (state == ITEM_FAILED || state == ITEM_REFUSED) {
                 schedule_retry(item, err);
@@ -329,6 +328,7 @@ static void set_item(struct app *app, const struct desired *d, const struct desi
         stop_op(item);
         note_replicas(item, old, d);
         item->look_only = false;
+        item->noticed_ms = 0;
         item->attempts = 0;
         item->retry_at_ms = 0;
         if (d->state == DESIRED_OK)
@@ -366,12 +366,17 @@ static void look_only(struct app *app) {
                 ((struct item *)p)->look_only = app->mode == DECIDE_AUTO;
 }
 
+static void trouble(struct app *app, const char *what, const struct err *err) {
+        app->err = *err;
+        app->env.hooks.trouble(app->env.ctx, app, what, err);
+}
+
 static void loaded(void *ctx, struct inventory *inv, const struct err *err) {
         struct app *app = ctx;
 
         app->loading = false;
         if (err) {
-                app->err = *err;
+                trouble(app, "inventory", err);
                 app_wake(app, loop_now_ms(app->env.loop) + REDISCOVER_FIRST_MS);
                 return;
         }
@@ -538,6 +543,8 @@ static void saved(void *ctx, const struct err *err) {
                 if (err->code == ERR_CONFLICT) {
                         inventory_free(app->inventory);
                         app->inventory = NULL;
+                } else {
+                        trouble(app, "inventory", err);
                 }
                 app_wake(app, loop_now_ms(app->env.loop) + backoff_ms(&BACKOFF_SYNC, 1));
                 return;
@@ -609,7 +616,7 @@ static void namespace_answered(void *ctx, const struct kube_result *result) {
         app->namespace_op = NULL;
         app->namespace_ready = true;
         if (result->err.code)
-                app->err = result->err;
+                trouble(app, "namespace", &result->err);
         app_kick(app);
 }
 

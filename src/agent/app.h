@@ -86,6 +86,8 @@ struct app_hooks {
          * text again when nothing changed, so that nothing is written.
          */
         void (*status)(void *ctx, struct app *app, struct str old, struct buf *ret_status);
+        /* The inventory cannot be read or written, the namespace not be made ("inventory", "namespace"); tried again. */
+        void (*trouble)(void *ctx, struct app *app, const char *what, const struct err *err);
         /* The scope of some parked kind is known now: render and bind again. */
         void (*rebind)(void *ctx, struct app *app);
 };

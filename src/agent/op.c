@@ -36,6 +36,7 @@ struct op {
         enum op_await await;
         enum decide_mode mode;
         unsigned rounds;
+        int64_t noticed_ms;        /* of the change that it is about; one that comes meanwhile is the next op's */
         bool full;                 /* in.live is whole, as the server sent it */
         bool created, wrote, handed_over;
         char *before;              /* live text before our first write; NULL: it did not exist */
@@ -80,7 +81,9 @@ static void finish(struct op *op, enum item_state state, struct outcome outcome,
         outcome.file = item->desired->file;
         outcome.line = item->desired->line;
         outcome.secret = item->desired->secret;
-        outcome.noticed_ms = item->noticed_ms;
+        outcome.noticed_ms = op->noticed_ms;
+        if (state == ITEM_FAILED && !item->noticed_ms)
+                item->noticed_ms = op->noticed_ms;
         outcome.desired = op->in.desired;
         outcome.source = item->desired->source;
         outcome.type = op->in.type;
@@ -617,6 +620,8 @@ void op_start(struct item *item) {
         op->mode = item->look_only ? DECIDE_DIFF : app->mode;
         op->kind = cluster_find_kind(app->env.cluster, d->gvk);
         op->again = loop_timer_new(app->env.loop, again_now, op);
+        op->noticed_ms = item->noticed_ms;
+        item->noticed_ms = 0;
         item->op = op;
         item->again = false;
         if (item->read_first)

@@ -59,12 +59,12 @@ static void on_observed(void *ctx, struct app *app, const struct agent_timeline 
 /* What a daemon would wait out is the end of a one-shot command, save for single kinds: their objects fail by name. */
 static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
         struct oneshot *o = ctx;
-        bool whole = app || strcmp(what, "discovery") == 0 || strcmp(what, "inventory") == 0;
+        bool whole = strcmp(what, "git") == 0 || strcmp(what, "discovery") == 0 || strcmp(what, "inventory") == 0;
 
         if (!whole)
                 return;
         o->err = *err;
-        if (app)
+        if (app && strcmp(what, "git") == 0)
                 err_wrap(&o->err, o->err.code, "%.*s", STR_FMT(app_config(app)->repo_url));
         loop_stop(o->session.loop);
 }
