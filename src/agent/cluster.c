@@ -252,7 +252,9 @@ static void take_in(struct cluster_kind *k, struct str bytes) {
         if (!live)
                 return;
         live->seen = k->list;
-        if (is_new)
+        bool is_echo = live->put && str_eqc(value_text(value_path(object, "metadata", "resourceVersion", NULL)), live->rv);
+        live->put &= !is_echo;
+        if (is_new || is_echo)
                 k->cluster->hooks.changed(k->cluster->ctx, k, str_from(live->id), live);
 }
 
@@ -440,7 +442,9 @@ const struct live *cluster_put(struct cluster_kind *k, struct str bytes, struct 
         if (!object)
                 return NULL;
 
-        return store(k, object, true, a, &is_new);
+        struct live *live = store(k, object, true, a, &is_new);
+        live->put |= is_new;
+        return live;
 }
 
 uint64_t cluster_begin_epoch(struct cluster *c) {

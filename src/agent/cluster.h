@@ -38,6 +38,7 @@ struct live {
         struct managed_packed *managed; /* who owns what: entries of the object and of scale, no times */
         bool tracked;        /* carries our installation label */
         bool deleting;       /* has a deletionTimestamp */
+        bool put;            /* by cluster_put(), and neither LIST nor WATCH has shown it yet */
         unsigned seen;       /* number of the LIST that showed it last */
 };
 
@@ -45,8 +46,8 @@ struct cluster_hooks {
         /* Is this untracked object of interest? Asked for each item of a LIST. */
         bool (*keep)(void *ctx, struct str id);
         /*
-         * A kept object changed or vanished (then `live` is NULL). Not called for cluster_put(). Must not call back into
-         * the cluster's changing functions: note the id and act in a later turn.
+         * A kept object changed or vanished (then `live` is NULL). Not called for cluster_put(), but when what was put
+         * is seen. Must not call back into the cluster's changing functions: note the id and act in a later turn.
          */
         void (*changed)(void *ctx, const struct cluster_kind *kind, struct str id, const struct live *live);
         /* A kind became synced, failed, or was read again. */
