@@ -44,19 +44,17 @@ static void remove_tree(const char *path) {
 }
 
 /* mkdir -p with mode 0700 for what is made. */
-static int make_folders(char *path, struct err *err) {
+static int make_folders(const char *dir, struct err *err) {
+        _cleanup_(mem_freep) char *path = str_dup(str_from(dir)); /* cut short in turn; `dir` may be shared by threads */
+
         for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
                 if (slash)
                         *slash = '\0';
-                int r = mkdir(path, 0700) < 0 && errno != EEXIST ? errno : 0;
-                if (r)
-                        err_set_errno(err, r, "the folder for Git objects, %s, cannot be made", path);
-                if (slash)
-                        *slash = '/';
-                if (r)
-                        return err ? err->code : ERR_INTERNAL;
+                if (mkdir(path, 0700) < 0 && errno != EEXIST)
+                        return err_set_errno(err, errno, "the folder for Git objects, %s, cannot be made", path);
                 if (!slash)
                         return 0;
+                *slash = '/';
         }
 }
 
