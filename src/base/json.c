@@ -237,7 +237,8 @@ static int scan_value(struct scan *s, unsigned depth) {
         case '{':
         case '[':
                 if (depth >= JSON_MAX_DEPTH)
-                        return err_set(s->err, ERR_LIMIT, "JSON nests deeper than %d at byte %zu", JSON_MAX_DEPTH, s->at);
+                        return err_set(s->err, ERR_LIMIT, "JSON nests deeper than %d at byte %zu", JSON_MAX_DEPTH,
+                                       s->at);
                 return peek(s) == '{' ? scan_map(s, depth) : scan_list(s, depth);
         case '"':
                 return scan_string(s, false);
@@ -333,6 +334,10 @@ static const struct value *convert_map(struct json_object *o, struct arena *a) {
         return value_map_of(a, members, n, 0);
 }
 
+static struct str text_of(struct json_object *string) {
+        return (struct str){ json_object_get_string(string), (size_t)json_object_get_string_len(string) };
+}
+
 static const struct value *convert(struct json_object *o, struct arena *a) {
         switch (json_object_get_type(o)) {
         case json_type_boolean:
@@ -343,7 +348,7 @@ static const struct value *convert(struct json_object *o, struct arena *a) {
                 /* json_object_new_double_s() keeps the text as user data. */
                 return value_number(a, respelled_number(json_object_get_userdata(o)), 0);
         case json_type_string:
-                return value_string(a, (struct str){ json_object_get_string(o), (size_t)json_object_get_string_len(o) }, 0);
+                return value_string(a, text_of(o), 0);
         case json_type_array:
                 return convert_list(o, a);
         case json_type_object:

@@ -12,7 +12,8 @@
 
 /*
  * Parses `text` into the arena. PARSE with the byte offset for text that is not JSON, LIMIT for a depth above
- * JSON_MAX_DEPTH or a text above JSON_MAX_BYTES. Messages never quote the text. Never quadratic, never deeper on the C stack than JSON_MAX_DEPTH frames.
+ * JSON_MAX_DEPTH or a text above JSON_MAX_BYTES. Messages never quote the text. Never quadratic; the C stack grows with
+ * the depth of the text, a few hundred bytes a level.
  */
 int json_parse(struct str text, struct arena *a, const struct value **ret_value, struct err *err);
 

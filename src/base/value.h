@@ -108,8 +108,8 @@ size_t value_count(const struct value *v);                       /* items or mem
 /* A copy of the map with one member set (value NULL: removed). Shares everything else. `map` may be NULL or null. */
 const struct value *value_with(struct arena *a, const struct value *map, struct str key, const struct value *value);
 /*
- * As value_with(), down a chain of `count` ≥ 1 map keys given as an array. Maps on the way are made when missing; what
- * is no map is replaced by one when something is set below it, and left alone when something is removed below it.
+ * As value_with(), down a chain of `count` ≥ 1 map keys given as an array. Maps on the way are made when missing;
+ * what is no map is replaced by one when something is set below it, and left alone when something is removed below it.
  */
 const struct value *value_with_path(struct arena *a, const struct value *map, const struct str *keys, size_t count,
                                     const struct value *value);

@@ -244,7 +244,8 @@ static int type_scalar(struct reader *r, const yaml_event_t *event, struct yaml_
         /* libyaml has learned to read it, the Go library has not: such a file would fail everywhere else. */
         if (r->flow && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && str_find(text, '?', 0) >= 0)
                 return fault(r, ERR_PARSE, line, "a ? between [] or {} needs quotes");
-        e = yaml_type(text, bytes_of(event->data.scalar.tag), event->data.scalar.plain_implicit, r->a, ret_typed, r->err);
+        e = yaml_type(text, bytes_of(event->data.scalar.tag), event->data.scalar.plain_implicit, r->a, ret_typed,
+                      r->err);
         return e < 0 ? err_wrap(r->err, e, "line %u", line) : 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * YAML to struct value, giving exactly what sigs.k8s.io/yaml gives (goyaml.v2 typing, a YAML 1.1 flavour: `on`, `0644`,
- * `08`, `0o17`, `1_0`, `~`, `<<`, float and bool keys, dates, BOM, UTF-16), through libyaml's event API with hard caps on
- * depth, nodes, bytes and alias expansion (base/limits.h). tests/cases/yaml holds the Go library's own answers.
+ * `08`, `0o17`, `1_0`, `~`, `<<`, float and bool keys, dates, BOM, UTF-16), through libyaml's event API with hard caps
+ * on depth, nodes, bytes and alias expansion (base/limits.h). tests/cases/yaml holds the Go library's own answers.
  *
  * Every value carries the line it begins on, every map member the line of its key; what came through an alias or `<<`
  * carries the lines of the anchored text.
@@ -17,9 +17,9 @@
  *  - a stream is read as YAML says, while Kubernetes' readers cut it at lines that begin with `---` first: content on
  *    that line is kept (upstream refuses it), what follows `...` is a document of its own (upstream drops it), and
  *    a %YAML or %TAG directive goes with the document after it;
- *  - libyaml refuses `{a:}` and `[a:,b]` (upstream: the text "a:"), \' in double quotes (upstream: '), and a list or map
- *    as a key of the root map (upstream drops that map). It accepts \/ in double quotes, as JSON does. It ends a tag
- *    before `,` or `]` (upstream takes them in) and drops a byte order mark at the start of any line.
+ *  - libyaml refuses `{a:}` and `[a:,b]` (upstream: the text "a:"), \' in double quotes (upstream: '), and a list or
+ *    map as a key of the root map (upstream drops that map). It accepts \/ in double quotes, as JSON does. It ends a
+ *    tag before `,` or `]` (upstream takes them in) and drops a byte order mark at the start of any line.
  */
 #ifndef TRUCE_BASE_YAML_H
 #define TRUCE_BASE_YAML_H
@@ -49,7 +49,8 @@ int yaml_parse(struct str text, struct arena *a, const struct yaml_document **re
 
 /*
  * Block-style YAML of a value, which yaml_parse() reads back as an equal value (save numbers that a double cannot hold:
- * YAML has no others). Two blanks a level, sorted keys; text is quoted where any YAML 1.1 reader would see another type.
+ * YAML has no others). Two blanks a level, sorted keys; text is quoted where any YAML 1.1 reader would see another
+ * type.
  */
 void yaml_print(const struct value *v, struct buf *out);
 

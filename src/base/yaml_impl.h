@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the YAML reader (yaml.c) and the printer (yaml_print.c) share: the typing of scalars (yaml_type.c).
+ * What the YAML reader (yaml.c) and the printer (yaml_print.c) share: the typing of scalars (yaml_type.c)
+ * and the text of floats and keys (yaml_float.c).
  *
  * The rules are those of go.yaml.in/yaml/v2, on which sigs.k8s.io/yaml stands: YAML 1.1 booleans, Go's integer
  * literals with any underscores dropped, floats through a double, no base 60, timestamps left as text. tests/cases/yaml

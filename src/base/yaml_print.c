@@ -77,8 +77,10 @@ static uint32_t next_point(struct str s, size_t *ret_n) {
 
 /* May it stand in a YAML file as it is, and on one line? */
 static bool is_printable(uint32_t point) {
-        return (point >= 0x20 && point < 0x7f) || (point >= 0xa0 && point < 0xd800 && point != 0x2028 && point != 0x2029) ||
-               (point >= 0xe000 && point < 0xfffe && point != 0xfeff) || point >= 0x10000;
+        if (point == 0x2028 || point == 0x2029 || point == 0xfeff)
+                return false;
+        return (point >= 0x20 && point < 0x7f) || (point >= 0xa0 && point < 0xd800) ||
+               (point >= 0xe000 && point < 0xfffe) || point >= 0x10000;
 }
 
 static void print_escaped(uint32_t point, struct buf *out) {

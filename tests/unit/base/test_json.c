@@ -66,7 +66,8 @@ static void numbers_keep_their_text_exactly(void **state) {
                      "[9223372036854775807,9223372036854775808,18446744073709551615,-9223372036854775808]");
         assert_reads(STR("[18446744073709551616,-9223372036854775809,123456789012345678901234567890]"),
                      "[18446744073709551616,-9223372036854775809,123456789012345678901234567890]");
-        assert_reads(STR("[1.10,1e3,1E+3,1e-3,0.0,-0.0,-0,1e400,1e-400]"), "[1.10,1e3,1E+3,1e-3,0.0,-0.0,-0,1e400,1e-400]");
+        assert_reads(STR("[1.10,1e3,1E+3,1e-3,0.0,-0.0,-0,1e400,1e-400]"),
+                     "[1.10,1e3,1E+3,1e-3,0.0,-0.0,-0,1e400,1e-400]");
 }
 
 /* The spellings that json.c uses inside must stay apart from the same text outside. */
@@ -82,7 +83,8 @@ static void integers_have_their_kinds(void **state) {
         const struct value *v;
 
         (void)state;
-        assert_int_equal(json_parse(STR("[9223372036854775807,9223372036854775808,18446744073709551616]"), a, &v, NULL), 0);
+        const struct str text = STR("[9223372036854775807,9223372036854775808,18446744073709551616]");
+        assert_int_equal(json_parse(text, a, &v, NULL), 0);
         assert_int_equal(v->list.items[0]->kind, VALUE_INT);
         assert_int_equal(v->list.items[1]->kind, VALUE_UINT);
         assert_int_equal(v->list.items[2]->kind, VALUE_DECIMAL);
@@ -178,7 +180,8 @@ static void depth_is_capped(void **state) {
         assert_int_equal(json_parse(nested("[", "]", 200, &text), a, &v, NULL), 0);
         assert_int_equal(json_parse(nested("[", "]", JSON_MAX_DEPTH, &text), a, &v, NULL), 0);
         assert_int_equal(json_parse(nested("{\"a\":", "}", JSON_MAX_DEPTH, &text), a, &v, NULL), 0);
-        assert_refuses(nested("[", "]", JSON_MAX_DEPTH + 1, &text), ERR_LIMIT, "JSON nests deeper than 256 at byte 256");
+        assert_refuses(nested("[", "]", JSON_MAX_DEPTH + 1, &text), ERR_LIMIT,
+                       "JSON nests deeper than 256 at byte 256");
         assert_refuses(nested("{\"a\":", "}", JSON_MAX_DEPTH + 1, &text), ERR_LIMIT, "JSON nests deeper than 256");
         assert_refuses(nested("[", "", 400 * KIB, &text), ERR_LIMIT, "JSON nests deeper than 256");
 }

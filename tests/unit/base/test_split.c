@@ -80,7 +80,8 @@ static void assert_list_refuses(struct str text, size_t max, int code, const cha
 static void items_are_handed_out_and_the_rest_is_kept(void **state) {
         (void)state;
         assert_splits("{\"kind\":\"PodList\",\"items\":[{\"a\":1},{\"b\":[2]}],\"metadata\":{\"continue\":\"x\"}}",
-                      "<{\"a\":1}><{\"b\":[2]}>", "{\"kind\":\"PodList\",\"items\":[],\"metadata\":{\"continue\":\"x\"}}");
+                      "<{\"a\":1}><{\"b\":[2]}>",
+                      "{\"kind\":\"PodList\",\"items\":[],\"metadata\":{\"continue\":\"x\"}}");
         assert_splits("{\"items\":[]}", "", "{\"items\":[]}");
         assert_splits("{ \"items\" : [ { } , [ ] ] } ", "<{ }><[ ]>", "{ \"items\" : [] }");
         assert_splits("\n{\"items\":\n[\n{}\n,\n{}\n]\n}\n", "<{}><{}>", "{\"items\":\n[]\n}");
@@ -90,8 +91,10 @@ static void brackets_and_quotes_in_strings_mean_nothing(void **state) {
         (void)state;
         assert_splits("{\"items\":[{\"a\":\"]}\\\"],{\"},{\"b\\\\\":\"\\\\\"}]}",
                       "<{\"a\":\"]}\\\"],{\"}><{\"b\\\\\":\"\\\\\"}>", "{\"items\":[]}");
-        assert_splits("{\"a\":\"\\\"items\\\":[1]\",\"items\":[1]}", "<1>", "{\"a\":\"\\\"items\\\":[1]\",\"items\":[]}");
-        assert_splits("{\"items\":[\"\xf0\x9f\x8e\x89\",\"\\ud83c\\udf89\"]}", "<\"\xf0\x9f\x8e\x89\"><\"\\ud83c\\udf89\">",
+        assert_splits("{\"a\":\"\\\"items\\\":[1]\",\"items\":[1]}", "<1>",
+                      "{\"a\":\"\\\"items\\\":[1]\",\"items\":[]}");
+        assert_splits("{\"items\":[\"\xf0\x9f\x8e\x89\",\"\\ud83c\\udf89\"]}",
+                      "<\"\xf0\x9f\x8e\x89\"><\"\\ud83c\\udf89\">",
                       "{\"items\":[]}");
 }
 
@@ -124,8 +127,10 @@ static void what_is_no_list_is_refused(void **state) {
         assert_list_refuses(STR("{\"items\":[}"), 10, ERR_PARSE, "not a list in JSON: an item is missing");
         assert_list_refuses(STR("{\"items\":[{} {}]}"), 10, ERR_PARSE,
                             "not a list in JSON: items without a comma between them");
-        assert_list_refuses(STR("{\"items\":[1}"), 10, ERR_PARSE, "not a list in JSON: items without a comma between them");
-        assert_list_refuses(STR("{\"\\u0069tems\":[1]}"), 10, ERR_PARSE, "not a list in JSON: escape in a top-level key");
+        assert_list_refuses(STR("{\"items\":[1}"), 10, ERR_PARSE,
+                            "not a list in JSON: items without a comma between them");
+        assert_list_refuses(STR("{\"\\u0069tems\":[1]}"), 10, ERR_PARSE,
+                            "not a list in JSON: escape in a top-level key");
 }
 
 static void a_text_that_ends_early_is_refused(void **state) {

@@ -259,7 +259,8 @@ static void pretty_text_is_indented(void **state) {
 
         (void)state;
         value_print_pretty(json("{\"a\":[1,{\"b\":2}],\"c\":[],\"d\":{}}"), 2, &out);
-        assert_string_equal(out.p, "{\n  \"a\": [\n    1,\n    {\n      \"b\": 2\n    }\n  ],\n  \"c\": [],\n  \"d\": {}\n}");
+        assert_string_equal(out.p, "{\n  \"a\": [\n    1,\n    {\n      \"b\": 2\n    }\n  ],\n"
+                                   "  \"c\": [],\n  \"d\": {}\n}");
 }
 
 static void kinds_have_names_for_people(void **state) {

@@ -163,7 +163,7 @@ static void the_line_of_a_mistake_is_named(void **state) {
         assert_refuses(STR("a: 1\n\nb: *x\n"), ERR_PARSE, "line 3: unknown anchor 'x' referenced");
         assert_refuses(STR("a: &x\n  b: *x\n"), ERR_PARSE, "line 2: anchor 'x' value contains itself");
         assert_refuses(STR("a: 1\nb: [x, .inf]\n"), ERR_PARSE, "line 2: has no JSON form: a number that is not finite");
-        assert_refuses(STR("a: 1\nb:\n  ~: x\n"), ERR_PARSE, "line 3: has no JSON form: a key that is null or too large");
+        assert_refuses(STR("a: 1\nb:\n  ~: x\n"), ERR_PARSE, "line 3: has no JSON form: a key that is null");
         assert_refuses(STR("18446744073709551615: x\n"), ERR_PARSE, "line 1: has no JSON form: a key");
         assert_refuses(STR("a: 1\n? [x]\n: y\n"), ERR_PARSE, "line 2: a map or list is no key");
         assert_refuses(STR("a: 1\nb: !!int x\n"), ERR_PARSE, "line 2: a scalar tagged !!int is a !!str");
@@ -287,7 +287,7 @@ static void depth_is_capped(void **state) {
         assert_refuses(nested("[", "]", 200, &text), ERR_LIMIT, "line 1: nests deeper than 128");
 }
 
-/* libyaml's scanner is quadratic in depth: read to its end, this text would take minutes. The test's time-out says so. */
+/* libyaml's scanner is quadratic in depth: read to its end, this text takes minutes. The test's time-out says so. */
 static void four_hundred_kilobytes_of_brackets_are_refused_at_once(void **state) {
         _cleanup_(buf_done) struct buf text = buf_make(MIB);
         static const char *const opens[] = { "[", "{", "- ", "? ", "{a: ", "[{" };
@@ -319,8 +319,8 @@ static void billion_laughs_are_refused(void **state) {
         (void)state;
         buf_addc(&text, "a: &a [x,x,x,x,x,x,x,x,x]\n");
         for (char c = 'b'; c <= 'i'; c++)
-                buf_addf(&text, "%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c, c - 1, c - 1, c - 1, c - 1, c - 1,
-                         c - 1, c - 1, c - 1, c - 1);
+                buf_addf(&text, "%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c, c - 1, c - 1, c - 1, c - 1,
+                         c - 1, c - 1, c - 1, c - 1, c - 1);
         assert_refuses(buf_str(&text), ERR_LIMIT, "line 4: document contains excessive aliasing");
 }
 
@@ -391,7 +391,7 @@ static void scalars_are_capped(void **state) {
         (void)state;
         assert_int_equal(parse(scalar_of(YAML_MAX_SCALAR_BYTES, &text)), 0);
         assert_int_equal(value_text(value_getc(docs[0].value, "a")).n, YAML_MAX_SCALAR_BYTES);
-        assert_refuses(scalar_of(YAML_MAX_SCALAR_BYTES + 1, &text), ERR_LIMIT, "line 1: a scalar is larger than 3145728");
+        assert_refuses(scalar_of(YAML_MAX_SCALAR_BYTES + 1, &text), ERR_LIMIT, "line 1: a scalar is larger");
         assert_refuses(scalar_of(10 * MIB, &text), ERR_LIMIT, "line 1: a scalar is larger than 3145728 bytes");
 }
 
@@ -439,10 +439,11 @@ static void values_print_in_block_style(void **state) {
 
 static void text_that_could_be_misread_is_quoted(void **state) {
         static const char *const texts[] = {
-                "yes", "No", "ON", "off", "y", "n", "true", "null", "~", "", "12", "0644", "0x1F", "1e3", "1_0", ".5", ".inf",
-                "-1", "+1", "12:30", "12:30:45", "2001-01-01", "2001-01-01T00:00:00Z", "<<", "=", "-", "- a", "? a", ": a",
-                "a: b", "a:", "a #b", "#a", "&a", "*a", "!a", "|", ">", "'a'", "%a", "@a", "`a", "[a]", "{a}", "a ", " a",
-                "a\\tb", "a\\rb", "\\u0000", "\\u0085", "\\u2028", "\\ufeff", "\\uffff", "\\u007f", "...", "---", "1,000",
+                "yes", "No", "ON", "off", "y", "n", "true", "null", "~", "", "12", "0644", "0x1F", "1e3", "1_0", ".5",
+                ".inf", "-1", "+1", "12:30", "12:30:45", "2001-01-01", "2001-01-01T00:00:00Z", "<<", "=", "-", "- a",
+                "? a", ": a", "a: b", "a:", "a #b", "#a", "&a", "*a", "!a", "|", ">", "'a'", "%a", "@a", "`a", "[a]",
+                "{a}", "a ", " a", "a\\tb", "a\\rb", "\\u0000", "\\u0085", "\\u2028", "\\ufeff", "\\uffff", "\\u007f",
+                "...", "---", "1,000",
         };
 
         (void)state;
@@ -460,8 +461,8 @@ static void text_that_could_be_misread_is_quoted(void **state) {
 
 static void ordinary_text_is_not_quoted(void **state) {
         static const char *const texts[] = {
-                "a", "web-1", "example/web:1.10", "http://x.y/z", "a b c", "v1", "apps/v1", "500m", "10Gi", "1.2.3", "a=b",
-                "10.0.0.1", "a,b", "/var/run", "x@y", "a(b)",
+                "a", "web-1", "example/web:1.10", "http://x.y/z", "a b c", "v1", "apps/v1", "500m", "10Gi", "1.2.3",
+                "a=b", "10.0.0.1", "a,b", "/var/run", "x@y", "a(b)",
         };
 
         (void)state;
