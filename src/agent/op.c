@@ -338,13 +338,13 @@ static int take_write(struct op *op, struct str body, struct err *err) {
         struct item *item = op->item;
         const struct live *known = cluster_find(op->kind, item->desired->ns, item->desired->name);
         _cleanup_(mem_freep) char *known_rv = str_dup(str_from(known ? known->rv : NULL));
-        int r = take_answer(op, body, err);
+        int r = take_answer(op, body, err), order;
 
         if (r < 0)
                 return r;
         if (!cluster_put(op->kind, body, err))
                 return ERR_PARSE;
-        if (str_eqc(rv_of(op->in.live), known_rv))
+        if (kube_rv_cmp(str_from(known_rv), rv_of(op->in.live), &order) && order >= 0)
                 return 0;
         op->app->awaited += item->awaited_rv == NULL;
         free(item->awaited_rv);

@@ -41,12 +41,20 @@ static bool is_yielded(const struct desk *d, struct field_path p) {
         return false;
 }
 
+/* Below what is told already there is nothing more to tell. */
+static bool is_told(const struct desk *d, struct field_path p) {
+        for (size_t i = 0; i < d->out.note_count; i++)
+                if (d->out.notes[i].kind == DECIDE_EXTRA && field_path_covers(d->out.notes[i].path, p))
+                        return true;
+        return false;
+}
+
 static void tell(struct desk *d, const struct managed_entry *e, struct field_path p, const struct schema *parent) {
         const struct path_element *last = &p.elements[p.count - 1];
 
         if (may_be_default(e, last, parent) || (last->kind == PATH_FIELD && str_eqc(last->name, LAST_APPLIED)))
                 return;
-        if (is_yielded(d, p) || !is_first_owner(d, e, p) || !field_path_find(d->in->live, p, d->type))
+        if (is_yielded(d, p) || is_told(d, p) || !is_first_owner(d, e, p) || !field_path_find(d->in->live, p, d->type))
                 return;
         desk_note(d,
                   (struct decide_note){ .kind = DECIDE_EXTRA, .path = p, .owner = e->manager, .rule = "left alone" });
