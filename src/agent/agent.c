@@ -37,6 +37,7 @@ struct agent {
         struct agent_options options;
         struct agent_hooks hooks;
         void *ctx;
+        struct kube_transport *transport;
         struct kube_client *client;
         struct cluster *cluster;
         struct store *store;
@@ -530,6 +531,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         agent->options = *options;
         agent->hooks = *hooks;
         agent->ctx = ctx;
+        agent->transport = t;
         agent->client = kube_client_new(t, l);
         kube_client_on_warning(agent->client, on_warning, agent);
         agent->cluster = cluster_new(agent->client, config->agent.installation_id, &cluster_hooks, agent);
@@ -637,4 +639,5 @@ void agent_stats(const struct agent *agent, struct agent_stats *ret_stats) {
         poller_stats(agent->poller, &ret_stats->polls);
         ret_stats->kinds = cluster_kind_count(agent->cluster);
         ret_stats->live = cluster_live_count(agent->cluster);
+        kube_transport_get_stats(agent->transport, &ret_stats->api);
 }

@@ -82,6 +82,7 @@ struct agent_stats {
         uint64_t heals;
         int64_t last_heal_ms;       /* from the watch event to the end of the write */
         size_t kinds, live;
+        struct kube_transport_stats api; /* requests to the API server */
 };
 void agent_stats(const struct agent *agent, struct agent_stats *ret_stats);
 

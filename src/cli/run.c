@@ -202,7 +202,7 @@ static int start(struct daemon *d, struct err *err) {
         if (r == 0)
                 r = agent_new(s->loop, s->transport, s->config, &options, &hooks, d, &d->agent, err);
         if (r == 0 && s->config->agent.listen.n)
-                r = http_server_new(s->loop, s->config->agent.listen, d->agent, s->transport, &d->http, err);
+                r = http_server_new(s->loop, s->config->agent.listen, d->agent, &d->http, err);
         if (r < 0)
                 return r;
         d->term = loop_signal_new(s->loop, SIGTERM, on_stop, d);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/metrics.h"
 
-#include "kube/curl_transport.h"
-
 static void head(struct buf *out, const char *name, const char *type, const char *help) {
         buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -88,45 +86,42 @@ static void print_latency(const struct agent_timeline *t, struct buf *out) {
         stage(out, "observed", t->noticed_ms, t->observed_ms);
 }
 
-static void print_agent(const struct agent *agent, struct buf *out) {
-        struct agent_stats s;
-
-        agent_stats(agent, &s);
-        single(out, "truce_git_polls_total", "counter", "Looks at Git.", (double)s.polls.looks);
-        single(out, "truce_git_poll_failures_total", "counter", "Looks at Git that failed.", (double)s.polls.failures);
-        single(out, "truce_git_fetches_total", "counter", "New commits fetched.", (double)s.polls.fetches);
-        single(out, "truce_commits_applied_total", "counter", "Commits brought to the cluster.", (double)s.commits_applied);
-        single(out, "truce_heals_total", "counter", "Changes of live objects that were undone.", (double)s.heals);
+static void print_agent(const struct agent_stats *s, struct buf *out) {
+        single(out, "truce_git_polls_total", "counter", "Looks at Git.", (double)s->polls.looks);
+        single(out, "truce_git_poll_failures_total", "counter", "Looks at Git that failed.", (double)s->polls.failures);
+        single(out, "truce_git_fetches_total", "counter", "New commits fetched.", (double)s->polls.fetches);
+        single(out, "truce_commits_applied_total", "counter", "Commits brought to the cluster.", (double)s->commits_applied);
+        single(out, "truce_heals_total", "counter", "Changes of live objects that were undone.", (double)s->heals);
         single(out, "truce_last_heal_seconds", "gauge", "From the watch event to the end of the write, of the newest heal.",
-               (double)s.last_heal_ms / 1000);
-        single(out, "truce_watched_kinds", "gauge", "Kinds that are listed and watched.", (double)s.kinds);
-        single(out, "truce_cached_objects", "gauge", "Live objects kept in memory.", (double)s.live);
-        print_latency(&s.last, out);
+               (double)s->last_heal_ms / 1000);
+        single(out, "truce_watched_kinds", "gauge", "Kinds that are listed and watched.", (double)s->kinds);
+        single(out, "truce_cached_objects", "gauge", "Live objects kept in memory.", (double)s->live);
+        print_latency(&s->last, out);
 }
 
-static void print_transport(const struct kube_transport *t, struct buf *out) {
+static void print_transport(const struct kube_transport_stats *s, struct buf *out) {
         static const char *const methods[KUBE_METHODS] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
         static const char *const codes[KUBE_STATUS_CLASSES] = { "none", "1xx", "2xx", "3xx", "4xx", "5xx" };
-        struct kube_transport_stats s;
 
-        kube_curl_transport_stats(t, &s);
         head(out, "rest_client_requests_total", "counter", "Requests to the API server that ended, by method and code class.");
         for (size_t m = 0; m < KUBE_METHODS; m++) {
                 for (size_t c = 0; c < KUBE_STATUS_CLASSES; c++)
                         buf_addf(out, "rest_client_requests_total{method=\"%s\",code=\"%s\"} %llu\n", methods[m], codes[c],
-                                 (unsigned long long)s.calls[m][c]);
+                                 (unsigned long long)s->calls[m][c]);
         }
-        single(out, "rest_client_request_retries_total", "counter", "Requests sent again by the transport.", (double)s.retries);
-        single(out, "truce_kube_connections_total", "counter", "Connections opened.", (double)s.connections_opened);
-        single(out, "truce_kube_received_bytes_total", "counter", "Bytes of reply bodies.", (double)s.bytes_received);
-        single(out, "truce_kube_open_watches", "gauge", "Watches that are open.", s.open_watches);
-        single(out, "truce_kube_waiting_watches", "gauge", "Watches that wait for a connection.", s.waiting_watches);
-        single(out, "truce_kube_in_flight", "gauge", "Requests in flight.", s.in_flight);
-        single(out, "truce_kube_queued", "gauge", "Requests that wait in the queue.", s.queued);
+        single(out, "rest_client_request_retries_total", "counter", "Requests sent again by the transport.", (double)s->retries);
+        single(out, "truce_kube_connections_total", "counter", "Connections opened.", (double)s->connections_opened);
+        single(out, "truce_kube_received_bytes_total", "counter", "Bytes of reply bodies.", (double)s->bytes_received);
+        single(out, "truce_kube_open_watches", "gauge", "Watches that are open.", s->open_watches);
+        single(out, "truce_kube_waiting_watches", "gauge", "Watches that wait for a connection.", s->waiting_watches);
+        single(out, "truce_kube_in_flight", "gauge", "Requests in flight.", s->in_flight);
+        single(out, "truce_kube_queued", "gauge", "Requests that wait in the queue.", s->queued);
 }
 
-void metrics_print(const struct agent *agent, const struct kube_transport *transport, int64_t longest_turn_us,
-                   struct buf *out) {
+void metrics_print(const struct agent *agent, int64_t longest_turn_us, struct buf *out) {
+        struct agent_stats stats;
+
+        agent_stats(agent, &stats);
         head(out, "truce_build_info", "gauge", "Version of truce.");
         buf_addf(out, "truce_build_info{version=\"%s\"} 1\n", TRUCE_VERSION);
         single(out, "truce_loop_longest_turn_seconds", "gauge", "The longest turn of the loop so far.",
@@ -134,7 +129,6 @@ void metrics_print(const struct agent *agent, const struct kube_transport *trans
         print_sync_status(agent, out);
         print_objects(agent, out);
         print_decisions(agent, out);
-        print_agent(agent, out);
-        if (transport)
-                print_transport(transport, out);
+        print_agent(&stats, out);
+        print_transport(&stats.api, out);
 }

@@ -10,8 +10,6 @@
 
 #include "agent/agent.h"
 
-/* `transport` may be NULL; otherwise it is a curl transport. */
-void metrics_print(const struct agent *agent, const struct kube_transport *transport, int64_t longest_turn_us,
-                   struct buf *out);
+void metrics_print(const struct agent *agent, int64_t longest_turn_us, struct buf *out);
 
 #endif

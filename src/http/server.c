@@ -17,7 +17,6 @@
 struct http_server {
         struct loop *loop;
         struct agent *agent;
-        struct kube_transport *transport;
         struct MHD_Daemon *daemon;
         struct loop_io *io;
         struct loop_timer *timer;
@@ -60,7 +59,7 @@ static unsigned page_metrics(struct http_server *s, struct buf *out) {
 
         if (turn_us > s->longest_turn_us)
                 s->longest_turn_us = turn_us;
-        metrics_print(s->agent, s->transport, s->longest_turn_us, out);
+        metrics_print(s->agent, s->longest_turn_us, out);
         return MHD_HTTP_OK;
 }
 
@@ -193,8 +192,8 @@ static unsigned port_of(int fd) {
         return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
-int http_server_new(struct loop *l, struct str listen, struct agent *agent, struct kube_transport *transport,
-                    struct http_server **ret_server, struct err *err) {
+int http_server_new(struct loop *l, struct str listen, struct agent *agent, struct http_server **ret_server,
+                    struct err *err) {
         union address address;
         int fd = -1, r = parse_listen(listen, &address, err);
 
@@ -204,7 +203,7 @@ int http_server_new(struct loop *l, struct str listen, struct agent *agent, stru
                 return r;
 
         struct http_server *s = mem_zalloc(sizeof *s);
-        *s = (struct http_server){ .loop = l, .agent = agent, .transport = transport, .port = port_of(fd) };
+        *s = (struct http_server){ .loop = l, .agent = agent, .port = port_of(fd) };
         s->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, s,
                                      MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS,
                                      MHD_OPTION_CONNECTION_TIMEOUT, IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,

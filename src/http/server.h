@@ -21,10 +21,10 @@ struct http_server;
 
 /*
  * Listens on `listen` ("host:port", "[::1]:8080", ":8080" for every address). INVAL for a bad address, a system error's code
- * when it cannot be bound. `transport` (may be NULL) must be a curl transport: its counters are shown.
+ * when it cannot be bound.
  */
-int http_server_new(struct loop *l, struct str listen, struct agent *agent, struct kube_transport *transport,
-                    struct http_server **ret_server, struct err *err);
+int http_server_new(struct loop *l, struct str listen, struct agent *agent, struct http_server **ret_server,
+                    struct err *err);
 void http_server_free(struct http_server *s);
 DEFINE_CLEANUP(struct http_server *, http_server_free)
 

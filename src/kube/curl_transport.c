@@ -515,6 +515,7 @@ static const struct kube_transport_ops curl_ops = {
         .start = curl_start,
         .cancel = curl_cancel,
         .free = curl_free_transport,
+        .stats = kube_curl_transport_stats,
 };
 
 struct kube_transport *kube_curl_transport_new(struct loop *l, const struct kube_config *config,

@@ -49,24 +49,7 @@ struct kube_transport *kube_curl_transport_new(struct loop *l, const struct kube
 /* How many requests may be in flight at once over HTTP/2: 1 … CURL_IN_FLIGHT_MAX. */
 void kube_curl_transport_set_in_flight(struct kube_transport *t, unsigned limit);
 
-#define KUBE_STATUS_CLASSES 6 /* [0]: no answer; [1] … [5]: 1xx … 5xx */
-#define KUBE_METHODS (KUBE_DELETE + 1)
-
-/* Counters since the start, gauges as they are now. */
-struct kube_transport_stats {
-        uint64_t calls[KUBE_METHODS][KUBE_STATUS_CLASSES]; /* ended; watches included, cancelled ones not */
-        uint64_t sent;                /* exchanges begun, retries included */
-        uint64_t retries;             /* repeats, for whatever reason */
-        uint64_t connections_opened;
-        uint64_t bytes_received;      /* of bodies */
-        uint64_t bytes_sent;          /* of bodies */
-        int64_t longest_queue_wait_ms;
-        unsigned open_watches;
-        unsigned waiting_watches;     /* started, but not sent yet; above 0 for 10 s is worth an alarm */
-        unsigned in_flight;
-        unsigned queued;
-        bool multiplexed;             /* the last connection speaks HTTP/2 */
-};
+/* As kube_transport_get_stats(). */
 void kube_curl_transport_stats(const struct kube_transport *t, struct kube_transport_stats *ret_stats);
 
 #endif

@@ -61,11 +61,31 @@ struct kube_handler {
 struct kube_transport;
 struct kube_call;
 
+#define KUBE_STATUS_CLASSES 6 /* [0]: no answer; [1] … [5]: 1xx … 5xx */
+#define KUBE_METHODS (KUBE_DELETE + 1)
+
+/* Counters since the start, gauges as they are now. */
+struct kube_transport_stats {
+        uint64_t calls[KUBE_METHODS][KUBE_STATUS_CLASSES]; /* ended; watches included, cancelled ones not */
+        uint64_t sent;                /* exchanges begun, retries included */
+        uint64_t retries;             /* repeats, for whatever reason */
+        uint64_t connections_opened;
+        uint64_t bytes_received;      /* of bodies */
+        uint64_t bytes_sent;          /* of bodies */
+        int64_t longest_queue_wait_ms;
+        unsigned open_watches;
+        unsigned waiting_watches;     /* started, but not sent yet; above 0 for 10 s is worth an alarm */
+        unsigned in_flight;
+        unsigned queued;
+        bool multiplexed;             /* the last connection speaks HTTP/2 */
+};
+
 struct kube_transport_ops {
         struct kube_call *(*start)(struct kube_transport *t, const struct kube_request *req,
                                    const struct kube_handler *handler, void *ctx);
         void (*cancel)(struct kube_transport *t, struct kube_call *call);
         void (*free)(struct kube_transport *t);
+        void (*stats)(const struct kube_transport *t, struct kube_transport_stats *ret_stats); /* NULL: keeps none */
 };
 
 /* Embedded first in every implementation. */
@@ -87,6 +107,13 @@ static inline void kube_cancel(struct kube_transport *t, struct kube_call *call)
 static inline void kube_transport_free(struct kube_transport *t) {
         if (t)
                 t->ops->free(t);
+}
+
+/* All zero when the implementation keeps none. */
+static inline void kube_transport_get_stats(const struct kube_transport *t, struct kube_transport_stats *ret_stats) {
+        *ret_stats = (struct kube_transport_stats){ 0 };
+        if (t->ops->stats)
+                t->ops->stats(t, ret_stats);
 }
 
 #endif
