@@ -142,6 +142,26 @@ static bool same_text(const char *a, struct str b) {
         return a ? str_eqc(b, a) : b.n == 0;
 }
 
+static bool has_scaler(const struct op *op) {
+        struct scale_target target = scale_target_of(op->in.desired);
+
+        return scaler_find(op->app->env.scalers, &target) != NULL;
+}
+
+static bool is_held(const struct op *op) {
+        return op->item->hold_until_ms > loop_now_ms(op->app->env.loop);
+}
+
+static unsigned flags_now(const struct op *op, unsigned old) {
+        unsigned flags = old & INVENTORY_ADOPTED;
+
+        if (op->item->desired->kept)
+                flags |= INVENTORY_KEEP;
+        if (has_scaler(op) || is_held(op))
+                flags |= INVENTORY_SCALED;
+        return flags;
+}
+
 /*
  * Writes down that the object, as it stands in in.live, is what an apply of decision.effective leaves. A fingerprint that
  * cannot be made costs a dry-run next time, nothing else.
@@ -153,7 +173,7 @@ static void note_converged(struct op *op) {
         struct hash128 fingerprint;
         int r = fingerprint_of(store_key(op->app->env.store), op->decision.effective, op->in.live, &op->managed,
                                op->in.type, op->arena, &fingerprint, NULL);
-        unsigned flags = (e->flags & INVENTORY_ADOPTED) | (d->kept ? INVENTORY_KEEP : 0);
+        unsigned flags = flags_now(op, e->flags);
 
         if (r == 0 && old.has_fingerprint && hash128_eq(old.fingerprint, fingerprint) && flags == old.flags &&
             same_text(old.uid, uid) && same_text(old.version, d->gvk.version) && same_text(old.file, d->file))
@@ -353,9 +373,7 @@ static int take_write(struct op *op, struct str body, struct err *err) {
 }
 
 static bool may_need_hand_over(struct op *op) {
-        struct scale_target target = scale_target_of(op->in.desired);
-
-        return scaler_find(op->app->env.scalers, &target) != NULL || op->decision.withheld_count > 0;
+        return has_scaler(op) || op->decision.withheld_count > 0;
 }
 
 static void apply_answered(struct op *op, const struct kube_result *result) {
@@ -547,10 +565,6 @@ static int read_live(struct op *op, struct str whole, struct err *err) {
         return 0;
 }
 
-static bool is_held(const struct op *op) {
-        return op->item->hold_until_ms > loop_now_ms(op->app->env.loop);
-}
-
 /* A manual sync moves ownership and creates at once; only what would change values is looked at by dry-run first. */
 static int decide_as(struct op *op, enum decide_mode mode, struct err *err) {
         op->in.mode = mode == DECIDE_MANUAL ? DECIDE_AUTO : mode;
@@ -563,6 +577,14 @@ static int decide_as(struct op *op, enum decide_mode mode, struct err *err) {
         return decide(&op->in, op->arena, &op->decision, err);
 }
 
+/* Would replicas come back to us after a scaler had them? The live object does not always show that one did. */
+static bool takes_replicas_back(const struct op *op) {
+        const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
+
+        return op->decision.takes_replicas_back ||
+               (op->in.live && e && (e->flags & INVENTORY_SCALED) && !has_scaler(op));
+}
+
 /*
  * The first wish to take replicas back begins the hold, unless the agent saw the scaler go and it has begun already; the
  * wish is carried out when the hold is over.
@@ -571,7 +593,7 @@ static int make_decision(struct op *op, struct err *err) {
         struct item *item = op->item;
         int r = decide_as(op, op->mode, err);
 
-        if (r < 0 || !op->decision.takes_replicas_back || item->no_hold || item->replicas_left || item->hold_until_ms)
+        if (r < 0 || !takes_replicas_back(op) || item->no_hold || item->replicas_left || item->hold_until_ms)
                 return r;
         item_hold(item);
         op->in.replicas_hold = is_held(op);

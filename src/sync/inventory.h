@@ -36,6 +36,7 @@ enum inventory_flag {
         INVENTORY_ADOPTED = 1 << 1,   /* existed before us */
         INVENTORY_TOMBSTONE = 1 << 2, /* left Git, not seen gone yet */
         INVENTORY_KEEP = 1 << 3,      /* Prune=false, Delete=false or helm keep, as last applied */
+        INVENTORY_SCALED = 1 << 4,    /* its replicas were an autoscaler's when it was looked at last */
 };
 
 struct inventory_entry {

@@ -287,6 +287,23 @@ a_scale_by_hand_is_healed() {
 	wait_until 10 replicas_are deployment both 3
 }
 
+# Scaled to 0 and back, nobody owns replicas; the autoscaler goes while truce does not run.
+an_hpa_that_went_unseen_is_waited_for() {
+	workload Deployment unseen 2 | put unseen.yaml
+	hpa Deployment unseen | kc operator apply -n "$NS" -f - >/dev/null
+	commit_applied 'a new unseen'
+	autoscale deployment unseen 0
+	autoscale deployment unseen 5
+	wait_until 10 replicas_are deployment unseen 5
+	assert_eq '' "$(owners deployment unseen)" 'owners of replicas after a scale to 0'
+	agent_stop
+	kc operator delete hpa unseen -n "$NS" >/dev/null
+	agent_start --replicas-hold "${HOLD}s"
+	agent_waits 20 'its value stays for now'
+	assert_eq 5 "$(got deployment unseen '{.spec.replicas}')" 'replicas during the hold'
+	wait_until 20 replicas_are deployment unseen 2
+}
+
 # All of it is remembered: the next run writes nothing.
 a_restart_leaves_everything() {
 	end_watches
@@ -305,4 +322,4 @@ truce_begin hpa
 run_cases an_hpa_from_before_its_deployment an_hpa_with_its_deployment an_hpa_after_its_deployment diff_says_whose_it_is \
 	git_removes_replicas_while_an_hpa_exists git_removes_replicas_and_brings_an_hpa a_deleted_hpa_is_waited_for \
 	an_hpa_that_comes_back_keeps_its_value a_commit_ends_the_hold a_commit_replaces_an_hpa_by_a_number \
-	a_scale_by_hand_is_healed a_restart_leaves_everything
+	a_scale_by_hand_is_healed an_hpa_that_went_unseen_is_waited_for a_restart_leaves_everything
