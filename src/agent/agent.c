@@ -28,6 +28,8 @@ struct entry {
         struct agent_revision revision; /* in force */
         struct arena *revision_arena;
         struct err err;
+        struct err rejected;        /* why the newest commit is not in force; code 0: it is */
+        bool unread;                /* the newest commit is to be rendered again though it is known */
         bool told_settled;          /* of the commit in force */
 };
 
@@ -236,8 +238,12 @@ static void run_render(void *ctx) {
 
 static void begin_render(struct entry *e);
 
+/* A commit that could not be read for a reason that may pass is fetched and rendered again at the next look. */
 static void reject(struct entry *e, const struct desired_set *set, const struct err *err) {
-        e->err = *err;
+        e->err = e->rejected = *err;
+        e->unread = err_is_transient(err->code) || err->code == ERR_CORRUPT;
+        if (e->unread)
+                poll_forget(e->poll);
         e->agent->hooks.revision(e->agent->ctx, e->app, &e->revision, set, err);
 }
 
@@ -252,7 +258,7 @@ static void put_in_force(struct entry *e, struct desired_set *set) {
                 .timeline = { e->news.noticed_ms, e->news.fetched_ms, loop_now_ms(agent->loop), 0, 0 },
         };
         git_id_hex(&set->commit, e->revision.commit);
-        e->err.code = 0;
+        e->err.code = e->rejected.code = 0;
         e->told_settled = false;
         agent->hooks.revision(agent->ctx, e->app, &e->revision, set, NULL);
         app_set_desired(e->app, set);
@@ -325,10 +331,11 @@ static void on_news(void *ctx, const struct poll_news *news, const struct err *e
                 agent->hooks.trouble(agent->ctx, e->app, "git", err);
                 return;
         }
-        if (e->has_news && git_id_eq(&news->commit, &e->news.commit) && e->revision.commit[0]) {
-                e->err.code = 0;
+        if (e->has_news && git_id_eq(&news->commit, &e->news.commit) && !e->unread) {
+                e->err = e->rejected; /* Git can be read again; what is wrong with its commit still is */
                 return;
         }
+        e->unread = false;
         arena_free(e->news_arena);
         e->news_arena = arena_new(0);
         e->news = *news;

@@ -34,6 +34,7 @@ struct poll {
         struct arena *arena;           /* of the news */
         struct poll_news news;
         bool has_news;
+        bool forgotten;                /* the next look fetches and tells the commit again */
         struct err err;                /* of the last look */
         unsigned failures;             /* in a row */
 };
@@ -200,8 +201,9 @@ static void begin_look(void *ctx) {
         k->remote = p->remote;
         k->remote->users++;
         k->revision = str_dup(str_from(p->revision));
-        if (p->has_news)
+        if (p->has_news && !p->forgotten)
                 k->known = p->news.commit;
+        p->forgotten = false;
         k->arena = arena_new(0);
         k->deadline = (struct git_deadline){ boottime_ms() + p->poller->timeout_ms, &k->cancelled };
         p->look = k;
@@ -308,6 +310,10 @@ void poller_unsubscribe(struct poll_subscription *s) {
                 }
         }
         free(s);
+}
+
+void poll_forget(struct poll_subscription *s) {
+        s->poll->forgotten = true;
 }
 
 void poll_now(struct poll_subscription *s) {

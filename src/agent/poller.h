@@ -56,6 +56,9 @@ struct poll_subscription *poller_subscribe(struct poller *p, struct str remote_k
 void poller_unsubscribe(struct poll_subscription *s);
 DEFINE_CLEANUP(struct poll_subscription *, poller_unsubscribe)
 
+/* The next look fetches its commit and tells it again, known or not: it could not be read. */
+void poll_forget(struct poll_subscription *s);
+
 /* Looks now. */
 void poll_now(struct poll_subscription *s);
 

@@ -467,7 +467,7 @@ static void write_shard(struct store_app *a, unsigned shard) {
 
         struct kube_location at = core("configmaps", str_from(a->store->namespace), rv ? buf_str(&name) : STR(""));
         if (rv)
-                a->op = kube_client_update(a->store->client, &at, buf_str(&body), &plain_write, shard_saved, a);
+                a->op = kube_client_patch(a->store->client, &at, KUBE_PATCH_MERGE, buf_str(&body), &plain_write, shard_saved, a);
         else
                 a->op = kube_client_create(a->store->client, &at, buf_str(&body), &plain_write, shard_saved, a);
 }

@@ -8,7 +8,7 @@
  *                                                        data.status (shard 0): JSON for `truce status`
  *              labels: truce.dev/inventory=<application>, truce.dev/inventory-of=<installation>
  *
- * Writes carry the resourceVersion that was read: when somebody else wrote an inventory, store_save() gives CONFLICT and
+ * Writes (merge patches, so that the rights of an apply suffice) carry the resourceVersion that was read: when somebody else wrote an inventory, store_save() gives CONFLICT and
  * the application must be loaded and decided anew. Inventories never carry the installation label, so they are never
  * taken for applied objects.
  *

@@ -14,6 +14,7 @@
 #define A_WHILE_MS 60000
 #define CM(name, value)                                                                                                \
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " name "}\ndata: {key: \"" value "\"}\n"
+#define IN_SHOP "/api/v1/namespaces/shop/*" /* applies, not the inventory */
 #define PATH_A "/api/v1/namespaces/shop/configmaps/a"
 #define PATH_B "/api/v1/namespaces/shop/configmaps/b"
 
@@ -151,7 +152,7 @@ static void a_commit_reaches_the_cluster_and_then_nothing_is_asked(void **state)
 
         (void)state;
         begin(&w, CM("a", "1") "---\n" CM("b", "2"));
-        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, "*"), 2);
+        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, IN_SHOP), 2);
         assert_non_null(map_find(w.twin.objects, STR(PATH_A)));
         assert_int_equal(app_sync_status(agent_app(w.agent, 0)), APP_SYNCED);
 
@@ -192,8 +193,8 @@ static void a_restart_writes_nothing(void **state) {
         start_agent(&w);
         loop_run_for(w.loop, A_WHILE_MS);
         assert_int_equal(app_sync_status(agent_app(w.agent, 0)), APP_SYNCED);
-        /* The twin's commit has an id of its own, so the status text changes: one PUT of the inventory, no apply. */
-        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, "*"), 2);
+        /* The twin's commit has an id of its own, so the status text changes: one write of the inventory, no apply. */
+        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, IN_SHOP), 2);
         assert_true(writes(&w) - before <= 1);
         end(&w);
 }
@@ -215,7 +216,7 @@ static void drift_is_healed_by_the_watch(void **state) {
         begin(&w, CM("a", "1"));
         edit(&w, STR(PATH_A), "changed by hand");
         loop_run_for(w.loop, 1000);
-        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, "*"), 2);
+        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, IN_SHOP), 2);
         assert_non_null(strstr(map_find(w.twin.objects, STR(PATH_A)), "\"key\":\"1\""));
         end(&w);
 }
@@ -278,6 +279,20 @@ static void a_broken_commit_leaves_the_last_good_one_in_force(void **state) {
         end(&w);
 }
 
+static void a_commit_that_could_not_be_read_is_tried_again(void **state) {
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        git_memory_fail(w.git, GIT_MEMORY_LIST, ERR_CORRUPT, "a pack is damaged", 1);
+        push(&w, CM("a", "2"));
+        loop_run_for(w.loop, 2 * A_WHILE_MS);
+        assert_int_equal(w.rejected, 1);
+        assert_non_null(strstr(map_find(w.twin.objects, STR(PATH_A)), "\"key\":\"2\""));
+        assert_int_equal(agent_app_err(w.agent, 0)->code, 0);
+        end(&w);
+}
+
 static void one_object_that_fails_stops_no_other(void **state) {
         struct script_answer invalid = {
                 .status = 422,
@@ -323,6 +338,7 @@ int main(void) {
                 cmocka_unit_test(what_leaves_git_is_pruned_with_its_uid),
                 cmocka_unit_test(an_empty_folder_prunes_nothing_and_says_why),
                 cmocka_unit_test(a_broken_commit_leaves_the_last_good_one_in_force),
+                cmocka_unit_test(a_commit_that_could_not_be_read_is_tried_again),
                 cmocka_unit_test(one_object_that_fails_stops_no_other),
                 cmocka_unit_test(a_server_that_is_away_is_waited_for),
         };
