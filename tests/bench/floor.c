@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "kube/client.h"
 #include "kube/curl_transport.h"
+#include "kube/gvk.h"
 
 #define INPUT_MAX_BYTES (512 * MIB)
 

@@ -13,6 +13,7 @@
 #   truce_requests FILTER…     requests of user truce since the last mark, watches and reads of the mark not counted
 #   truce_writes               of those, what is neither read nor dry-run; truce_dry_runs
 #   mark                       remembers where the audit log ends
+#   truce_lists                LISTs of user truce since the last mark, whatever their pages
 #   got RESOURCE NAME PATH     a jsonpath of a live object in $NS
 
 : "${TRUCE_BUILD_DIR:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/debug}"
@@ -146,6 +147,11 @@ truce_writes() {
 		sum=$((sum + $(truce_requests --verb "$verb")))
 	done
 	printf '%s\n' "$((sum - $(truce_dry_runs)))"
+}
+
+# Lists begun since the mark: later pages are not counted.
+truce_lists() {
+	cluster audit --lines --user truce --verb list --since "$MARK" | grep -cv 'continue=' || true
 }
 
 got() {
