@@ -146,8 +146,10 @@ void pump_free(struct pump *p) {
         if (!p)
                 return;
         (void)curl_multi_cleanup(p->multi); /* closes connections: still calls on_socket_wanted() */
-        while (p->sockets)
-                socket_free(p->sockets);
+        for (struct pump_socket *s = p->sockets, *next; s; s = next) {
+                next = s->next;
+                socket_free(s);
+        }
         loop_timer_free(p->timer);
         free(p);
 }

@@ -361,17 +361,11 @@ static void free_retired(struct curl_transport *t) {
         }
 }
 
-static void bury_doomed(struct curl_transport *t) {
-        while (t->doomed.first) {
-                call_withdraw(t->doomed.first);
-                call_free(t->doomed.first);
-        }
-}
-
 static void free_list(struct call_list *list) {
-        while (list->first) {
-                call_withdraw(list->first);
-                call_free(list->first);
+        for (struct kube_call *call = list->first, *next; call; call = next) {
+                next = call->next;
+                call_withdraw(call);
+                call_free(call);
         }
 }
 
@@ -395,7 +389,7 @@ static void destroy(struct curl_transport *t) {
 
 void transport_settle(struct curl_transport *t) {
         t->settling = true;
-        bury_doomed(t);
+        free_list(&t->doomed);
         /* Calls that end from here on (a token that cannot be read) are reported in the next turn: no endless loop. */
         for (unsigned n = t->ended.count; n && t->ended.first && !t->closing; n--)
                 call_report(t->ended.first);

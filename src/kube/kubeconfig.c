@@ -209,7 +209,7 @@ static int no_context(const struct kubeconfig_file *files, size_t count, struct 
 /* The cluster or user that a context names; an unnamed user is fine and stays empty. */
 static int find_named(const struct kubeconfig_file *files, size_t count, const struct section *section,
                       const struct kubeconfig_entry *context, struct kubeconfig_entry *ret_entry, struct err *err) {
-        struct str name;
+        struct str name = { 0 };
         int r = kubeconfig_text(context, section->kind, &name, err);
 
         if (r < 0 || (!name.n && strcmp(section->kind, "user") == 0))
@@ -226,7 +226,7 @@ static int find_named(const struct kubeconfig_file *files, size_t count, const s
 
 static int use_context(struct kube_config *config, const struct kubeconfig_entry *context, struct err *err) {
         static const char *const known[] = { "cluster", "user", "namespace", "extensions", NULL };
-        struct str namespace;
+        struct str namespace = { 0 };
         int r = kubeconfig_text(context, "namespace", &namespace, err);
 
         if (r < 0)
@@ -289,7 +289,7 @@ static int none_exists(const char *const *paths, size_t count, struct err *err) 
 int kube_config_from_files(const char *const *paths, size_t count, const char *context,
                            struct kube_config **ret_config, struct err *err) {
         _cleanup_(arena_freep) struct arena *arena = arena_new(0);
-        struct kubeconfig_file files[KUBECONFIG_MAX_FILES];
+        struct kubeconfig_file files[KUBECONFIG_MAX_FILES] = { 0 };
         size_t found = 0;
 
         if (count > KUBECONFIG_MAX_FILES)

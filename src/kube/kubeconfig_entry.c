@@ -206,7 +206,7 @@ static int read_pem_data(const struct kubeconfig_entry *entry, const char *key, 
 /* `NAME-data` beats `NAME`. */
 static int read_pem(const struct kubeconfig_entry *entry, const char *file_key, const char *data_key,
                     struct kube_pem *pem, struct err *err) {
-        struct str data, path;
+        struct str data = { 0 }, path = { 0 };
         int r = kubeconfig_text(entry, data_key, &data, err);
 
         if (r == 0)
@@ -240,7 +240,7 @@ static int check_insecure(struct kube_config *config, const struct kubeconfig_en
 
 static int read_server(struct kube_config *config, const struct kubeconfig_entry *cluster, struct err *err) {
         _cleanup_(buf_done) struct buf where = buf_make(16 * KIB);
-        struct str server;
+        struct str server = { 0 };
         int r = kubeconfig_text(cluster, "server", &server, err);
 
         buf_addf(&where, "%s:%u", cluster->path, kubeconfig_line(cluster, "server"));
@@ -254,7 +254,7 @@ static int read_server(struct kube_config *config, const struct kubeconfig_entry
 }
 
 static int read_tls_name(struct kube_config *config, const struct kubeconfig_entry *cluster, struct err *err) {
-        struct str name;
+        struct str name = { 0 };
         int r = kubeconfig_text(cluster, "tls-server-name", &name, err);
 
         if (r < 0 || !name.n)
@@ -389,7 +389,7 @@ static int read_impersonation(struct kube_config *config, const struct kubeconfi
 }
 
 static int read_token(struct kube_config *config, const struct kubeconfig_entry *user, struct err *err) {
-        struct str token, file;
+        struct str token = { 0 }, file = { 0 };
         int r = kubeconfig_text(user, "token", &token, err);
 
         if (r == 0)
