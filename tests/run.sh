@@ -51,7 +51,7 @@ build() {
 		cat "$dir.log"
 		exit 1
 	}
-	ninja -j "$(nproc)" -C "$dir" ${targets[@]+"${targets[@]}"} >"$dir.log" 2>&1 || {
+	ninja -k 0 -j "$(nproc)" -C "$dir" ${targets[@]+"${targets[@]}"} >"$dir.log" 2>&1 || {
 		grep -v '^\[' "$dir.log" || true
 		printf 'FAILED: %s does not build\n' "$dir"
 		exit 1
