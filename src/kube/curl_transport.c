@@ -41,6 +41,18 @@ static void list_prepend(struct call_list *list, struct kube_call *call) {
         list->count++;
 }
 
+/* Takes the first call out of a list that has one. */
+static struct kube_call *list_shift(struct call_list *list) {
+        struct kube_call *call = list->first;
+
+        list->first = call->next;
+        *(call->next ? &call->next->prev : &list->last) = NULL;
+        list->count--;
+        call->list = NULL;
+        call->next = NULL;
+        return call;
+}
+
 static struct call_list *queue_of(struct kube_call *call) {
         return call->watch ? &call->transport->waiting : &call->transport->queue[call->priority];
 }
@@ -171,7 +183,6 @@ static void call_report(struct kube_call *call) {
                                     .audit_id = buf_str(&call->audit_id),
                                     .retry_after_ms = call->retry_after_ms };
 
-        list_remove(call);
         count_call(call->transport, call);
         if (call->failure)
                 call->failure->http_status = call->status;
@@ -392,7 +403,7 @@ void transport_settle(struct curl_transport *t) {
         free_list(&t->doomed);
         /* Calls that end from here on (a token that cannot be read) are reported in the next turn: no endless loop. */
         for (unsigned n = t->ended.count; n && t->ended.first && !t->closing; n--)
-                call_report(t->ended.first);
+                call_report(list_shift(&t->ended));
         if (!t->closing) {
                 if (t->respread)
                         respread_watches(t);
