@@ -628,7 +628,7 @@ const struct err *agent_app_err(const struct agent *agent, size_t i) {
 }
 
 bool agent_is_ready(const struct agent *agent) {
-        if (!agent->opened || !agent->discovered)
+        if (!agent->opened || !agent->discovered || cluster_err(agent->cluster)->code)
                 return false;
         for (size_t i = 0; i < agent->count; i++) {
                 if (!agent->entries[i].revision.commit[0] && !agent->entries[i].err.code)

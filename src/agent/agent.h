@@ -71,7 +71,7 @@ void agent_app_revision(const struct agent *agent, size_t i, struct agent_revisi
 /* Why the application's source cannot be read or its newest commit is not in force; code 0: all is well. */
 const struct err *agent_app_err(const struct agent *agent, size_t i);
 
-/* Ready: the picture is complete (key, discovery, every wanted kind synced or failed for good). */
+/* Ready: the picture is complete and kept current (key, discovery, a revision in force, the API server is there). */
 bool agent_is_ready(const struct agent *agent);
 struct cluster *agent_cluster(const struct agent *agent);
 

@@ -19,6 +19,7 @@ struct victim {
         char *id, *version, *uid; /* uid of the object meant; NULL: not known */
         enum prune_stage stage;
         enum victim_state state;
+        bool left_watch;      /* the watch lost it while the deletion was under way */
         struct kube_op *call;
         int64_t due_ms;       /* next look or attempt */
 };
@@ -272,7 +273,7 @@ static void deleted(void *ctx, const struct kube_result *result) {
                 return;
         if (result->err.code == 0) {
                 v->state = VICTIM_GOING;
-                wait_for(v, PRUNE_POLL_MS);
+                wait_for(v, v->left_watch ? 0 : PRUNE_POLL_MS);
         } else if (result->err.code == ERR_NOTFOUND) {
                 gone(v);
         } else if (result->err.code == ERR_CONFLICT) {
@@ -305,6 +306,7 @@ static void delete(struct victim *v) {
         free(v->uid);
         v->uid = str_dup(str_from(live->uid));
         v->state = VICTIM_ASKED;
+        v->left_watch = false;
         app->counts.requests++;
         app->counts.writes++;
         struct kube_delete how = { .uid = str_from(v->uid), .resource_version = str_from(live->rv),
@@ -363,8 +365,11 @@ void app_prune_live_changed(struct app *app, struct str id, const struct live *l
         for (size_t i = 0; run && !live && i < run->count; i++) {
                 struct victim *v = &run->victims[i];
 
-                /* Gone, or without our label: a look tells. */
-                if (str_eqc(id, v->id) && v->state == VICTIM_GOING) {
+                if (!str_eqc(id, v->id))
+                        continue;
+                /* Gone, or without our label: a look tells. The event may come before the answer to the deletion. */
+                v->left_watch = true;
+                if (v->state == VICTIM_GOING) {
                         v->due_ms = 0;
                         later(run, 0);
                 }
@@ -421,6 +426,18 @@ static void tell_extra(struct app *app, const struct prune_plan *plan) {
         }
 }
 
+/* A diff shows what left Git also where a sync would stop: the budget is about deleting, not about looking. */
+static void tell_stopped(struct app *app, const struct prune_input *in) {
+        static const struct prune_limits none = { UINT32_MAX, 100, true };
+        struct prune_plan plan;
+
+        if (app->mode != DECIDE_DIFF || prune_plan(in, &none, &plan, NULL) < 0)
+                return;
+        app->extra = plan.deletions;
+        tell_extra(app, &plan);
+        prune_plan_done(&plan);
+}
+
 bool app_prune_start(struct app *app) {
         size_t count, inventory;
         _cleanup_(mem_freep) struct prune_candidate *c = gather(app, &count, &inventory);
@@ -435,8 +452,12 @@ bool app_prune_start(struct app *app) {
 
         app->prune_err.code = 0;
         app->extra = 0;
-        if (count == 0 || prune_plan(&in, &limits, &plan, &app->prune_err) < 0)
+        if (count == 0)
                 return false;
+        if (prune_plan(&in, &limits, &plan, &app->prune_err) < 0) {
+                tell_stopped(app, &in);
+                return false;
+        }
 
         bool run = plan.deletions && app->options.prune && !app->config->prune_disabled && app->mode != DECIDE_DIFF;
         if (app->mode != DECIDE_DIFF)

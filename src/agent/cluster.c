@@ -326,6 +326,19 @@ static void drop_unserved(void *ctx, const struct err *err) {
         }
 }
 
+/* One that gets through means that the others would, too. */
+static void wake_others(const struct cluster_kind *k) {
+        size_t at = 0;
+        void *p;
+
+        while (map_next(k->cluster->kinds, &at, NULL, &p)) {
+                struct cluster_kind *other = p;
+
+                if (other != k && other->watch)
+                        kube_watch_wake(other->watch);
+        }
+}
+
 static void on_state(void *ctx, const struct kube_watch_state *state) {
         struct cluster_kind *k = ctx;
 
@@ -334,6 +347,8 @@ static void on_state(void *ctx, const struct kube_watch_state *state) {
                 cluster_discover(k->cluster, drop_unserved, k->cluster);
         if (state->err.code)
                 k->cluster->hooks.kind_changed(k->cluster->ctx, k);
+        else if (state->phase == KUBE_WATCH_STREAMING)
+                wake_others(k);
 }
 
 static const struct kube_watch_handler watch_handler = {
@@ -406,6 +421,20 @@ const struct err *cluster_kind_err(const struct cluster_kind *k) {
 
 const struct kube_resource *cluster_kind_resource(const struct cluster_kind *k) {
         return k->resource;
+}
+
+const struct err *cluster_err(const struct cluster *c) {
+        static const struct err none;
+        size_t at = 0;
+        void *p;
+
+        while (map_next(c->kinds, &at, NULL, &p)) {
+                const struct err *err = cluster_kind_err(p);
+
+                if (err->code == ERR_UNREACHABLE || err->code == ERR_TIMEOUT || err->code == ERR_UNAUTH)
+                        return err;
+        }
+        return &none;
 }
 
 size_t cluster_kind_count(const struct cluster *c) {

@@ -94,6 +94,11 @@ enum cluster_kind_state cluster_kind_state(const struct cluster_kind *k);
 const struct err *cluster_kind_err(const struct cluster_kind *k);
 const struct kube_resource *cluster_kind_resource(const struct cluster_kind *k);
 /* Kinds that are listed and watched, and streams opened so far (for metrics). */
+/*
+ * Why the API server as a whole cannot be watched now (unreachable, silent, credentials refused); code 0: it can, whatever
+ * is wrong with single kinds.
+ */
+const struct err *cluster_err(const struct cluster *c);
 size_t cluster_kind_count(const struct cluster *c);
 size_t cluster_live_count(const struct cluster *c);
 

@@ -40,11 +40,16 @@ static unsigned page_healthz(struct http_server *s, struct buf *out) {
 }
 
 static unsigned page_readyz(struct http_server *s, struct buf *out) {
+        const struct err *cluster = cluster_err(agent_cluster(s->agent));
+
         if (agent_is_ready(s->agent)) {
                 buf_addc(out, "ok\n");
                 return MHD_HTTP_OK;
         }
-        buf_addc(out, "not ready: key, discovery, or a first revision is missing\n");
+        if (cluster->code)
+                buf_addf(out, "not ready: the API server: %s\n", cluster->msg);
+        else
+                buf_addc(out, "not ready: key, discovery, or a first revision is missing\n");
         for (size_t i = 0; i < agent_app_count(s->agent); i++) {
                 const struct err *err = agent_app_err(s->agent, i);
 

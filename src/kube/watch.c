@@ -570,6 +570,22 @@ void kube_watch_relist(struct kube_watch *w) {
         loop_timer_start(w->timer, 0);
 }
 
+void kube_watch_wake(struct kube_watch *w) {
+        bool unreached = w->state.err.code == ERR_UNREACHABLE || w->state.err.code == ERR_TIMEOUT;
+        int64_t now_ms = loop_now_ms(w->client->loop), until_ms;
+
+        if (w->state.phase != KUBE_WATCH_WAITING || !unreached || w->dead || w->wants_relist)
+                return;
+        /* Asked-for waits (Retry-After) are kept. */
+        if (w->state.err.retry_after_ms > 0)
+                return;
+        until_ms = now_ms + (int64_t)loop_random(w->client->loop, KUBE_WATCH_BACKOFF_MS);
+        if (until_ms >= w->waited_until_ms)
+                return;
+        w->waited_until_ms = until_ms;
+        loop_timer_start(w->timer, until_ms - now_ms);
+}
+
 static void copy_spec(struct kube_watch *w, const struct kube_watch_spec *spec) {
         struct str *const texts[] = {
                 &w->spec.at.group,

@@ -111,6 +111,12 @@ struct str kube_watch_rv(const struct kube_watch *w);
 void kube_watch_relist(struct kube_watch *w);
 
 /*
+ * The server has answered somebody else: a watch that backs off because it could not be reached goes on within
+ * KUBE_WATCH_BACKOFF_MS. Nothing otherwise.
+ */
+void kube_watch_wake(struct kube_watch *w);
+
+/*
  * Order of two resourceVersions: <0, 0, >0 as integers of any length (KEP-5504). False when either is not made of
  * digits without a leading zero: then only equality means anything.
  */
