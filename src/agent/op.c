@@ -302,6 +302,9 @@ static void refused(struct op *op, const struct kube_result *result) {
                 finish(op, ITEM_OUT_OF_SYNC, (struct outcome){ .kind = OUTCOME_MISSING, .after = op->decision.body }, NULL);
                 return;
         }
+        /* Its namespace or its kind is not there now; that may change without Git. */
+        if (err.code == ERR_NOTFOUND)
+                err.code = ERR_GONE;
         fail(op, &err);
 }
 

@@ -65,6 +65,8 @@ static int finish(struct diff *d) {
         if (o->err.code)
                 return session_fail(&o->err);
         size_t errors = show_failures(d->show) + o->rejected, differing = show_differences(d->show);
+        if (o->timed_out)
+                show_timed_out(d->show, o->timeout_ms);
         show_end(d->show, o->agent, 0, differing == 0);
         if (o->timed_out)
                 return CLI_TIMED_OUT;

@@ -16,7 +16,7 @@
 #define SHORT_OID 7
 
 struct failure {
-        char *text;
+        char *id, *text;
         bool permanent; /* nothing helps but a new commit: worst first */
 };
 
@@ -31,6 +31,7 @@ struct show {
         struct failure *failures;
         size_t failure_count, failure_cap;
         size_t changed;
+        char *waiting;  /* told last and not over; NULL: nothing is waited for */
 };
 
 /* --- life ------------------------------------------------------------------------------------------------------- */
@@ -55,12 +56,29 @@ struct show *show_new(enum show_format format, enum show_verb verb, struct loop 
         return s;
 }
 
+static void drop_failure(struct show *s, size_t i) {
+        free(s->failures[i].id);
+        free(s->failures[i].text);
+        s->failures[i] = s->failures[--s->failure_count];
+}
+
+/* What is told at the end is how each object stands then. */
+static void forget_failure(struct show *s, const char *id) {
+        for (size_t i = 0; i < s->failure_count; i++) {
+                if (strcmp(s->failures[i].id, id) == 0) {
+                        drop_failure(s, i);
+                        return;
+                }
+        }
+}
+
 void show_free(struct show *s) {
         if (!s)
                 return;
-        for (size_t i = 0; i < s->failure_count; i++)
-                free(s->failures[i].text);
+        while (s->failure_count)
+                drop_failure(s, 0);
         free(s->failures);
+        free(s->waiting);
         buf_done(&s->out);
         free(s);
 }
@@ -144,7 +162,7 @@ static void note_failure(struct show *s, const struct outcome *o) {
                         buf_addc(&out, " · not tried again until Git changes");
         }
         s->failures = mem_grow(s->failures, &s->failure_cap, s->failure_count + 1, sizeof *s->failures);
-        s->failures[s->failure_count++] = (struct failure){ buf_take(&out), o->retry_in_ms < 0 };
+        s->failures[s->failure_count++] = (struct failure){ str_dup(str_from(o->id)), buf_take(&out), o->retry_in_ms < 0 };
 }
 
 /* Notes of what a sync leaves alone; NULL: no line of its own. */
@@ -200,6 +218,7 @@ static void show_diff_outcome(struct show *s, const struct outcome *o) {
 void show_outcome(struct show *s, struct app *app, const struct outcome *o) {
         (void)app;
         count(s, o);
+        forget_failure(s, o->id);
         if (o->err)
                 note_failure(s, o);
         if (o->err && s->verb != SHOW_SYNC)
@@ -248,19 +267,34 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
         s->totals.failed += set->error_count;
 }
 
+/* On a terminal the line is overwritten; elsewhere each new wait is a line, so that a log says why nothing moves. */
 void show_waiting(struct show *s, struct app *app, const char *what) {
+        bool known = s->waiting && strcmp(s->waiting, what) == 0;
+
         (void)app;
-        if (!s->progress)
+        if (s->format != SHOW_TEXT || known)
                 return;
+        free(s->waiting);
+        s->waiting = str_dup(str_from(what));
         clear_progress(s);
-        fprintf(stderr, "waiting for %.100s", what);
+        if (s->progress)
+                fprintf(stderr, "waiting for %.100s", what);
+        else
+                fprintf(stderr, "truce: waiting for %s\n", what);
         fflush(stderr);
-        s->progress_shown = true;
+        s->progress_shown = s->progress;
+}
+
+void show_timed_out(struct show *s, int64_t timeout_ms) {
+        clear_progress(s);
+        fprintf(stderr, "truce: gave up after %lld s%s%s\n", (long long)(timeout_ms / 1000),
+                s->waiting ? ", waiting for " : "", s->waiting ? s->waiting : "");
 }
 
 void show_settled(struct show *s, struct app *app, const struct err *prune_err) {
         flush(s);
         clear_progress(s);
+        free(TAKE_PTR(s->waiting));
         if (prune_err)
                 fprintf(stderr, "truce: %.*s: %s\n", STR_FMT(app_config(app)->name), prune_err->msg);
 }

@@ -24,6 +24,8 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
 void show_outcome(struct show *s, struct app *app, const struct outcome *o);
 void show_waiting(struct show *s, struct app *app, const char *what);
 void show_settled(struct show *s, struct app *app, const struct err *prune_err);
+/* The command ends without being done; says what it waited for. Before show_end(). */
+void show_timed_out(struct show *s, int64_t timeout_ms);
 void show_end(struct show *s, struct agent *agent, int64_t took_ms, bool all_is_well);
 
 /* Objects so far that failed or were refused; that differ, are missing or would be pruned. */

@@ -93,6 +93,8 @@ static int finish(struct sync *s) {
                 return session_fail(&o->err);
         for (size_t i = 0; i < agent_app_count(o->agent); i++)
                 synced &= app_sync_status(agent_app(o->agent, i)) == APP_SYNCED;
+        if (o->timed_out)
+                show_timed_out(s->show, o->timeout_ms);
         show_end(s->show, o->agent, loop_now_ms(o->session.loop) - s->started_ms, synced);
         if (o->timed_out)
                 return CLI_TIMED_OUT;
