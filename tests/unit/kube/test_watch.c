@@ -452,6 +452,45 @@ static void a_refused_connection_backs_off_and_resumes(void **state) {
         }
 }
 
+static void a_watch_that_is_woken_does_not_sit_out_its_back_off(void **state) {
+        struct fixture *f = *state;
+
+        start_streaming(f);
+        script_on(f->script, KUBE_GET, STREAM, &(struct script_answer){ .error = ERR_UNREACHABLE, .times = 6 });
+        end(f, ERR_UNREACHABLE);
+        run(f, 100 * SECOND);
+        assert_int_equal(f->state.phase, KUBE_WATCH_WAITING);
+
+        size_t before = streams(f);
+        kube_watch_wake(f->watch);
+        run(f, KUBE_WATCH_BACKOFF_MS);
+        assert_int_equal(streams(f), before + 1);
+
+        /* One that streams is left alone. */
+        run(f, 200 * SECOND);
+        assert_int_equal(f->state.phase, KUBE_WATCH_STREAMING);
+        before = streams(f);
+        kube_watch_wake(f->watch);
+        run(f, KUBE_WATCH_BACKOFF_MS);
+        assert_int_equal(streams(f), before);
+}
+
+static void a_refusal_is_not_cut_short_by_waking(void **state) {
+        struct fixture *f = *state;
+
+        start_streaming(f);
+        script_on(f->script, KUBE_GET, STREAM,
+                  &(struct script_answer){ .error = ERR_FORBIDDEN, .times = 6 });
+        end(f, ERR_FORBIDDEN);
+        run(f, 100 * SECOND);
+        assert_int_equal(f->state.phase, KUBE_WATCH_WAITING);
+
+        size_t before = streams(f);
+        kube_watch_wake(f->watch);
+        run(f, 1);
+        assert_int_equal(streams(f), before);
+}
+
 static void a_failure_is_told_once_and_its_end_too(void **state) {
         struct fixture *f = *state;
 
@@ -810,6 +849,8 @@ int main(void) {
                 TEST(garbage_is_waited_out_and_listed_past),
                 TEST(a_line_above_its_limit_is_listed_past),
                 TEST(a_refused_connection_backs_off_and_resumes),
+                TEST(a_watch_that_is_woken_does_not_sit_out_its_back_off),
+                TEST(a_refusal_is_not_cut_short_by_waking),
                 TEST(a_failure_is_told_once_and_its_end_too),
                 TEST(the_back_off_is_forgotten_after_a_quiet_time),
                 TEST(a_throttled_stream_keeps_the_servers_time),
