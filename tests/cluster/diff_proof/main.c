@@ -884,7 +884,7 @@ int main(int argc, char **argv) {
         static struct trial trials[BATCH];
         const char *url = getenv("TRUCE_TEST_SERVER"), *ca = getenv("TRUCE_TEST_CA"),
                    *token = getenv("TRUCE_TEST_TOKEN");
-        int64_t wanted, seed = 1;
+        int64_t wanted = 0, seed = 1;
 
         setvbuf(stdout, NULL, _IOLBF, 0);
         if (argc < 3 || !str_to_i64(str_from(argv[2]), &wanted) ||

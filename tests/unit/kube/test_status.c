@@ -397,8 +397,8 @@ static void an_error_event_carries_its_own_status(void **state) {
 
 static void a_secrets_values_never_reach_a_message(void **state) {
         static const char *const messages[] = {
-                "secrets \\\"s\\\" is forbidden: ValidatingAdmissionPolicy 'no-red' with binding 'b' denied request: "
-                "hunter2",
+                ("secrets \\\"s\\\" is forbidden: ValidatingAdmissionPolicy 'no-red' with binding 'b' denied request: "
+                 "hunter2"),
                 "Secret \\\"s\\\" is invalid: data[a b]: Invalid value: \\\"hunter2\\\"",
                 "admission webhook \\\"w.example\\\" denied the request: hunter2",
         };

@@ -226,7 +226,7 @@ static void text_that_is_no_manifest_is_irrelevant(void **state) {
 static void text_that_means_to_be_a_manifest_is_an_error(void **state) {
         static const char *const texts[] = {
                 "kind: [\n", "a: b: c\nmetadata:\n", CONFIGMAP META("x") "---\nfoo: bar\n", "apiVersion: v1\n",
-                "\xff\xfe" "a\0:\0 \0[\0",
+                ("\xff\xfe" "a\0:\0 \0[\0"),
         };
 
         for (size_t i = 0; i < ARRAY_LEN(texts); i++) {

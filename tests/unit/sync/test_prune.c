@@ -65,7 +65,7 @@ static void custom_resources_go_first_then_workloads_then_crds_then_namespaces(v
                 "/Namespace//shop", "apiextensions.k8s.io/CustomResourceDefinition//widgets.example.io",
                 "/ServiceAccount/shop/operator", "apps/Deployment/shop/operator", "example.io/Widget/shop/w",
         };
-        static const char *const wanted[] = { ids[4], ids[3], ids[2], ids[1], ids[0] };
+        const char *const wanted[] = { ids[4], ids[3], ids[2], ids[1], ids[0] };
         _cleanup_(inventory_freep) struct inventory *inv = inventory_new();
         struct prune_candidate c[ARRAY_LEN(ids)];
         struct prune_plan plan;
