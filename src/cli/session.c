@@ -113,12 +113,15 @@ int session_configure(struct session *s, const char *verb, int argc, char **argv
         return check_apps(s, err);
 }
 
+/* Where a Pod finds its account; tests have it elsewhere. */
+#define SERVICE_ACCOUNT_DIR_VARIABLE "TRUCE_SERVICE_ACCOUNT_DIR"
+
 int session_connect(struct session *s, struct err *err) {
         const struct config_agent *agent = &s->config->agent;
         int r = git_init_library(err);
 
         if (r == 0)
-                r = kube_config_load(agent->kubeconfig.p, agent->context.p, NULL, &s->kube, err);
+                r = kube_config_load(agent->kubeconfig.p, agent->context.p, getenv(SERVICE_ACCOUNT_DIR_VARIABLE), &s->kube, err);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < s->kube->warning_count; i++)
