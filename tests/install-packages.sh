@@ -3,6 +3,7 @@
 # Installs what of tests/packages.txt is missing, with apt.
 #
 #   install-packages.sh build       what building needs
+#   install-packages.sh cluster     that, and a Go to build the tests' control plane with
 #   install-packages.sh             that, and what the tests need
 #
 # Go is only installed where there is none: tests/cluster fetches the version it wants with any Go since 1.19.
@@ -12,7 +13,7 @@ last=${1:-test}
 
 wanted() {
 	sed -e 's/[[:space:]]*#.*//' -e '/^$/d' "$here/packages.txt" |
-		if [ "$last" = build ]; then sed '/^\[test\]/,$d'; else cat; fi |
+		if [ "$last" = test ]; then cat; else sed '/^\[test\]/,$d'; fi |
 		sed '/^\[/d'
 	[ "$last" = build ] || command -v go >/dev/null || [ -n "${TRUCE_GO-}" ] || echo golang-go
 }
