@@ -83,6 +83,8 @@ static enum MHD_Result reply(struct MHD_Connection *c, unsigned status, struct s
 
         MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
         MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+        if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+                MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
         enum MHD_Result queued = MHD_queue_response(c, status, r);
         MHD_destroy_response(r);
         return queued;
@@ -100,7 +102,10 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
                 *request = &seen;
                 return MHD_YES;
         }
-        *upload_bytes = 0;
+        if (*upload_bytes) { /* a body, which nothing here reads; answered when it is over */
+                *upload_bytes = 0;
+                return MHD_YES;
+        }
         if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
                 return reply(c, MHD_HTTP_METHOD_NOT_ALLOWED, STR("only GET\n"), pages[0].type);
         for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
@@ -173,6 +178,11 @@ static int open_socket(const union address *address, struct str text, int *ret_f
         socklen_t size = address->any.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
         int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, off = 0;
 
+        if (fd < 0 && errno == EAFNOSUPPORT && str_starts(text, STR(":"))) {
+                union address v4 = { .v4 = { .sin_family = AF_INET, .sin_port = address->v6.sin6_port } };
+
+                return open_socket(&v4, STR("0.0.0.0"), ret_fd, err); /* a machine without IPv6 */
+        }
         if (fd < 0)
                 return err_set_errno(err, errno, "--listen %.*s", STR_FMT(text));
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
