@@ -15,6 +15,7 @@
 #include "agent/app_impl.h"
 
 #include "base/json.h"
+#include "base/log.h"
 
 #define OP_MAX_ROUNDS 12      /* requests of one op; a contested object is given up on and retried later */
 #define OP_JITTER_FROM_ROUND 4
@@ -435,11 +436,19 @@ static void answered(void *ctx, const struct kube_result *result) {
 
 /* --- requests --------------------------------------------------------------------------------------------------- */
 
+/* Why the server is asked: the first question when there are more requests than expected. */
+static void log_request(const struct op *op, const char *what) {
+        if (log_is_on(LOG_DEBUG))
+                log_event(LOG_DEBUG, "sync", what, "obj", op->item->desired->id.p, "because",
+                          arena_str(op->arena, op->decision.reason).p, NULL);
+}
+
 static void send_apply(struct op *op, bool dry_run) {
         struct kube_location at = location(op);
         struct kube_write how = { .field_manager = STR(OWN_MANAGER), .force = op->decision.force, .dry_run = dry_run,
                                   .validation = KUBE_VALIDATION_STRICT };
 
+        log_request(op, dry_run ? "dry-run" : "apply");
         op->await = dry_run ? OP_DRY_RUN : OP_APPLY;
         op->app->counts.requests++;
         if (dry_run)
@@ -458,6 +467,7 @@ static void send_patch(struct op *op) {
                 get(op);
                 return;
         }
+        log_request(op, "patch of owners");
         op->await = OP_PATCH;
         op->app->counts.requests++;
         op->app->counts.writes++;

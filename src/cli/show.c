@@ -31,6 +31,7 @@ struct show {
         struct failure *failures;
         size_t failure_count, failure_cap;
         size_t changed;
+        struct map *counted; /* id → the total that the object counts in; NULL: none */
         char *waiting;  /* told last and not over; NULL: nothing is waited for */
 };
 
@@ -46,6 +47,7 @@ struct show *show_new(enum show_format format, enum show_verb verb, struct loop 
         s->color = terminal && !getenv("NO_COLOR") && format == SHOW_TEXT;
         s->progress = isatty(STDERR_FILENO) && format == SHOW_TEXT;
         s->out = buf_make(BLOCK_MAX_BYTES);
+        s->counted = map_new(NULL);
         s->totals.exit_code = -1;
         s->printer = (struct diff_printer){
                 .format = format == SHOW_JSON ? DIFF_JSON : format == SHOW_MARKDOWN ? DIFF_MARKDOWN : DIFF_TEXT,
@@ -79,6 +81,7 @@ void show_free(struct show *s) {
                 drop_failure(s, 0);
         free(s->failures);
         free(s->waiting);
+        map_free(s->counted);
         buf_done(&s->out);
         free(s);
 }
@@ -132,12 +135,33 @@ static void add_line(struct show *s, const char *word, const char *id, struct st
         buf_addch(&s->out, '\n');
 }
 
+static size_t *total_of(struct diff_totals *t, enum outcome_kind kind) {
+        switch (kind) {
+        case OUTCOME_UNCHANGED:
+        case OUTCOME_SKIPPED:
+                return &t->same;
+        case OUTCOME_DIFFERS:
+                return &t->differ;
+        case OUTCOME_MISSING:
+        case OUTCOME_PARKED:
+                return &t->created;
+        case OUTCOME_EXTRA:
+                return &t->pruned;
+        default:
+                return NULL;
+        }
+}
+
+/* An object may be looked at twice, as events come in while a command runs: it counts as what it was last. */
 static void count(struct show *s, const struct outcome *o) {
+        size_t *old = map_find(s->counted, str_from(o->id)), *now = total_of(&s->totals, o->kind);
+
         s->changed += o->kind == OUTCOME_CREATED || o->kind == OUTCOME_CONFIGURED || o->kind == OUTCOME_PRUNED;
-        s->totals.same += o->kind == OUTCOME_UNCHANGED || o->kind == OUTCOME_SKIPPED;
-        s->totals.differ += o->kind == OUTCOME_DIFFERS;
-        s->totals.created += o->kind == OUTCOME_MISSING || o->kind == OUTCOME_PARKED;
-        s->totals.pruned += o->kind == OUTCOME_EXTRA;
+        if (old)
+                --*old;
+        if (now)
+                ++*now;
+        map_set(s->counted, str_from(o->id), now);
 }
 
 /* The server's own words may echo values of a Secret: what stands in the object is masked in them. */
