@@ -33,6 +33,12 @@ struct entry {
         bool told_settled;          /* of the commit in force */
 };
 
+/* Parsed files. A render that outlives the agent keeps it, so that the agent need not wait for pool threads. */
+struct cache {
+        struct manifest_cache *files;
+        unsigned users;
+};
+
 struct agent {
         struct loop *loop;
         const struct config *config;
@@ -46,7 +52,7 @@ struct agent {
         struct scaler_index *scalers;
         struct map *scaler_targets; /* id of a scaler → id of what it scales */
         struct poller *poller;
-        struct manifest_cache *cache;
+        struct cache *cache;
         struct entry *entries;
         size_t count;
         struct loop_timer *retry;
@@ -58,10 +64,11 @@ struct agent {
 /* A commit on its way to a desired set, on a pool thread. */
 struct render {
         struct entry *entry;        /* NULL: nobody wants it any more */
-        struct git_source *source;
+        struct git_source *source;  /* kept by `hold` */
+        struct poll_hold *hold;
         struct git_id commit;
         struct manifest_source spec;
-        struct manifest_cache *cache;
+        struct cache *cache;
         struct tracking tracking;
         struct manifest_protection protection;
         struct kube_discovery *discovery;
@@ -230,13 +237,32 @@ static void run_render(void *ctx) {
                 .ctx = job->discovery,
         };
 
-        job->r = manifest_render(job->source, &job->commit, &job->spec, job->cache, deadline, &set, &job->err);
+        job->r = manifest_render(job->source, &job->commit, &job->spec, job->cache->files, deadline, &set, &job->err);
         if (job->r < 0)
                 return;
         job->set = desired_set_new(set, manifest_bind(set, &binding), &job->commit, job->keep_sources);
 }
 
 static void begin_render(struct entry *e);
+
+static struct cache *cache_new(void) {
+        struct cache *c = mem_zalloc(sizeof *c);
+
+        *c = (struct cache){ manifest_cache_new(MANIFEST_CACHE_IN_AGENT_BYTES), 1 };
+        return c;
+}
+
+static struct cache *cache_ref(struct cache *c) {
+        c->users++;
+        return c;
+}
+
+static void cache_unref(struct cache *c) {
+        if (!c || --c->users)
+                return;
+        manifest_cache_free(c->files);
+        free(c);
+}
 
 /* A commit that could not be read for a reason that may pass is fetched and rendered again at the next look. */
 static void reject(struct entry *e, const struct desired_set *set, const struct err *err) {
@@ -273,6 +299,8 @@ static void rendered(void *ctx, bool cancelled) {
         int r = job->r;
 
         kube_discovery_unref(job->discovery);
+        cache_unref(job->cache);
+        poll_release(job->hold);
         free(job);
         if (!e)
                 return;
@@ -306,13 +334,14 @@ static void begin_render(struct entry *e) {
         struct render *job = mem_zalloc(sizeof *job);
         job->entry = e;
         job->source = e->news.source;
+        job->hold = poll_hold(e->poll);
         job->commit = e->news.commit;
         job->spec = (struct manifest_source){
                 .path = c->path, .recurse = c->recurse, .include = c->include, .exclude = c->exclude,
                 .any_extension = c->any_extension, .default_namespace = c->destination_namespace,
                 .strict_yaml = agent->config->agent.strict_yaml,
         };
-        job->cache = agent->cache;
+        job->cache = cache_ref(agent->cache);
         job->tracking = app_tracking(e->app);
         job->protection = config_protection(agent->config, c);
         job->discovery = kube_discovery_ref((struct kube_discovery *)cluster_discovery(agent->cluster));
@@ -522,8 +551,8 @@ static int subscribe(struct entry *e, struct err *err) {
                 if (r < 0)
                         return r;
         }
-        e->poll = poller_subscribe(agent->poller, key, e->config->revision, open_remote, agent, e->config, on_news, e, err);
-        return e->poll ? 0 : ERR_INVAL;
+        e->poll = poller_subscribe(agent->poller, key, e->config->revision, open_remote, agent, e->config, on_news, e);
+        return 0;
 }
 
 static const struct cluster_hooks cluster_hooks = { on_keep, on_changed, on_kind_changed, on_discovery };
@@ -546,7 +575,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         agent->scalers = scaler_index_new();
         agent->scaler_targets = map_new(free);
         agent->poller = poller_new(l, options->poll_once ? 0 : config->agent.poll_ms, config->agent.git_timeout_ms);
-        agent->cache = manifest_cache_new(MANIFEST_CACHE_IN_AGENT_BYTES);
+        agent->cache = cache_new();
         agent->retry = loop_timer_new(l, start, agent);
         agent->entries = mem_zalloc((config->app_count + 1) * sizeof *agent->entries);
 
@@ -596,7 +625,7 @@ void agent_free(struct agent *agent) {
         kube_client_free(agent->client);
         scaler_index_free(agent->scalers);
         map_free(agent->scaler_targets);
-        manifest_cache_free(agent->cache);
+        cache_unref(agent->cache);
         free(agent);
 }
 

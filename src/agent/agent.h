@@ -53,7 +53,7 @@ struct agent_options {
         bool poll_once;            /* one-shot commands */
 };
 
-/* `config` must have been settled. INVAL when an application's source cannot be opened at all. */
+/* `config` must have been settled. INVAL for an URL that is none; what cannot be opened is trouble, and tried again. */
 int agent_new(struct loop *l, struct kube_transport *t, const struct config *config,
               const struct agent_options *options, const struct agent_hooks *hooks, void *ctx,
               struct agent **ret_agent, struct err *err);

@@ -161,6 +161,7 @@ static void retry_due(void *ctx) {
 /* --- life cycle ------------------------------------------------------------------------------------------------- */
 
 static void pump(void *ctx);
+static void look_free(struct look *look);
 
 struct app *app_new(const struct app_env *env, const struct config_app *config) {
         struct app *app = mem_zalloc(sizeof *app);
@@ -184,6 +185,8 @@ void app_free(struct app *app) {
                 return;
         app_prune_free(app->prune);
         kube_op_cancel(app->namespace_op);
+        while (app->looks)
+                look_free(app->looks);
         map_free(app->items);
         store_app_free(app->store);
         loop_timer_free(app->pump);
@@ -477,11 +480,18 @@ static bool kinds_are_pending(struct app *app) {
 
 struct look {
         struct app *app;
+        struct look *next, **prev; /* *prev is this one */
         char *id;
         struct cluster_kind *kind;
+        struct kube_op *call;
 };
 
+/* Takes it off the application's list, too. */
 static void look_free(struct look *look) {
+        *look->prev = look->next;
+        if (look->next)
+                look->next->prev = look->prev;
+        kube_op_cancel(look->call);
         free(look->id);
         free(look);
 }
@@ -491,7 +501,7 @@ static void looked_at(void *ctx, const struct kube_result *result) {
         struct app *app = look->app;
         struct item *item = map_find(app->items, str_from(look->id));
 
-        app->looking--;
+        look->call = NULL;
         if (result->err.code == 0)
                 cluster_put(look->kind, result->body, NULL);
         else if (result->err.code != ERR_NOTFOUND && item)
@@ -521,11 +531,14 @@ static void begin_looks(struct app *app) {
                 if (!item || !needs_look(app, item))
                         continue;
                 struct look *look = mem_zalloc(sizeof *look);
-                *look = (struct look){ app, str_dup(d->id), cluster_find_kind(app->env.cluster, d->gvk) };
+                *look = (struct look){ .app = app, .next = app->looks, .prev = &app->looks, .id = str_dup(d->id),
+                                       .kind = cluster_find_kind(app->env.cluster, d->gvk) };
+                if (look->next)
+                        look->next->prev = &look->next;
+                app->looks = look;
                 struct kube_location at = kube_resource_location(cluster_kind_resource(look->kind), d->ns, d->name);
-                app->looking++;
                 app->counts.requests++;
-                kube_client_get(app->env.client, &at, 0, looked_at, look);
+                look->call = kube_client_get(app->env.client, &at, 0, looked_at, look);
         }
         app->looked = true;
 }
@@ -681,11 +694,22 @@ static bool is_scalable(struct app *app, const struct item *item, const struct c
                                     &path);
 }
 
+static const struct kube_resource *served_resource(const struct app *app, const struct desired *d) {
+        return kube_discovery_find(cluster_discovery(app->env.cluster), d->gvk);
+}
+
 /* False when the item cannot be worked on now and was ended instead. */
 static bool may_start(struct app *app, struct item *item) {
         struct cluster_kind *k = cluster_find_kind(app->env.cluster, item->desired->gvk);
         struct err err;
 
+        const struct kube_resource *resource = served_resource(app, item->desired);
+        if (!k && resource && !kube_resource_is_watchable(resource)) {
+                err_set(&err, ERR_UNSUPPORTED, "the server lets nobody list and watch this kind: it cannot be kept in sync, "
+                                               "take it out of the folder");
+                finish_unstarted(item, ITEM_FAILED, OUTCOME_FAILED, &err, "");
+                return false;
+        }
         if (!k || cluster_kind_state(k) == CLUSTER_KIND_UNKNOWN) {
                 finish_unstarted(item, ITEM_PARKED, OUTCOME_PARKED, NULL, "the cluster does not serve its kind yet");
                 return false;
@@ -768,13 +792,9 @@ static bool apply(struct app *app) {
 
 /* --- step: parked kinds ----------------------------------------------------------------------------------------- */
 
-static bool is_served(const struct app *app, const struct desired *d) {
-        return kube_discovery_find(cluster_discovery(app->env.cluster), d->gvk) != NULL;
-}
-
 /* Queues parked objects whose kind is served by now; `rebind` when one without an id could be bound. */
-static bool unpark(struct app *app) {
-        bool any = false, rebind = false;
+static void unpark(struct app *app) {
+        bool rebind = false;
 
         for (size_t i = 0; i < app->desired->count; i++) {
                 const struct desired *d = &app->desired->objects[i];
@@ -782,7 +802,7 @@ static bool unpark(struct app *app) {
 
                 if (item ? item->state != ITEM_PARKED : d->state != DESIRED_PARKED)
                         continue;
-                if (!is_served(app, d))
+                if (!served_resource(app, d))
                         continue;
                 if (!item) {
                         rebind = true;
@@ -790,11 +810,9 @@ static bool unpark(struct app *app) {
                 }
                 app->kinds_read = false;
                 item_queue(item);
-                any = true;
         }
         if (rebind)
                 app->env.hooks.rebind(app->env.ctx, app);
-        return any || rebind;
 }
 
 static bool anything_parked(const struct app *app) {
@@ -814,8 +832,7 @@ static void rediscovered(void *ctx, const struct err *err) {
         (void)err;
         app->discovering = false;
         app->discovered_ms = loop_now_ms(app->env.loop);
-        if (unpark(app))
-                app->discoveries = 0;
+        unpark(app);
         app_kick(app);
 }
 
@@ -825,8 +842,10 @@ static bool look_for_parked_kinds(struct app *app) {
 
         if (app->discovering)
                 return app->discoveries <= 1;
-        if (!anything_parked(app))
+        if (!anything_parked(app)) {
+                app->discoveries = 0;
                 return false;
+        }
         due_ms = app->discoveries ? app->discovered_ms + backoff_ms(&rediscover, app->discoveries) : now_ms;
         if (due_ms > now_ms) {
                 app_wake(app, due_ms);
@@ -880,7 +899,7 @@ static void pump(void *ctx) {
         app->kinds_read = true;
         if (!app->looked)
                 begin_looks(app);
-        if (app->looking || !superset_is_saved(app))
+        if (app->looks || !superset_is_saved(app))
                 return;
         failpoint("after-superset");
         if (!namespace_is_ready(app) || apply(app) || look_for_parked_kinds(app) || prune_is_running(app))

@@ -77,7 +77,7 @@ struct app {
         struct map *items;            /* id → struct item */
         struct queue queue[STAGE_COUNT];
         unsigned running;
-        unsigned looking;             /* first looks under way (app_look) */
+        struct look *looks;           /* first looks under way */
         bool looked;
         bool kinds_read;              /* every kind in question is synced, failed or not served */
         const struct desired **crds;  /* of the set in force */

@@ -388,6 +388,13 @@ struct cluster_kind *cluster_want(struct cluster *c, struct gvk gvk, enum cluste
 
         const struct kube_resource *resource = c->discovery ? kube_discovery_find(c->discovery, gvk) : NULL;
 
+        if (resource && !kube_resource_is_watchable(resource))
+                resource = NULL;
+        if (k && !k->watch && resource) {
+                kube_discovery_unref(k->discovery); /* a CRD that was made anew may have another scope or plural */
+                k->discovery = kube_discovery_ref(c->discovery);
+                k->resource = resource;
+        }
         if (k && (scope > k->scope || (!k->watch && resource))) {
                 k->scope = scope > k->scope ? scope : k->scope;
                 kube_watch_free(k->watch);

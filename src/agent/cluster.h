@@ -84,7 +84,8 @@ enum cluster_scope {
 };
 
 /*
- * Makes sure the kind is listed and watched, from now on until cluster_free(). NULL when discovery does not know it.
+ * Makes sure the kind is listed and watched, from now on until cluster_free(). NULL when discovery does not know it or
+ * says that this cannot be done.
  */
 struct cluster_kind *cluster_want(struct cluster *c, struct gvk gvk, enum cluster_scope scope);
 /* The kind when it is wanted already, or NULL. */

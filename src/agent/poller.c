@@ -10,8 +10,12 @@
 
 struct remote {
         struct git_source *source;
-        unsigned users; /* looks under way; the last one frees a remote that was let go */
+        unsigned users; /* looks under way, and holds; the last one frees a remote that was let go */
         bool let_go;
+};
+
+struct poll_hold {
+        struct remote *remote;
 };
 
 struct poll_subscription {
@@ -26,7 +30,11 @@ struct look;
 
 struct poll {
         struct poller *poller;
-        struct remote *remote;
+        struct remote *remote;         /* NULL: not opened yet */
+        poller_open_fn open;
+        void *open_ctx;
+        const void *open_key;
+        char *remote_key;
         char *revision;
         struct loop_timer *timer;
         struct look *look;             /* under way */
@@ -137,12 +145,12 @@ static void schedule(struct poll *p) {
         loop_timer_start(p->timer, ms);
 }
 
-static void failed(struct poll *p, const struct look *k) {
-        bool same = p->failures && strcmp(p->err.msg, k->err.msg) == 0;
+static void failed(struct poll *p, const struct err *err) {
+        bool same = p->failures && strcmp(p->err.msg, err->msg) == 0;
 
         p->failures++;
         p->poller->stats.failures++;
-        p->err = k->err;
+        p->err = *err;
         if (!same)
                 tell_all(p, &p->err);
 }
@@ -181,8 +189,9 @@ static void look_done(void *ctx, bool cancelled) {
                 p->look = NULL;
                 if (cancelled)
                         k->r = err_set(&k->err, ERR_CANCELLED, "cancelled");
+                p->forgotten |= k->forgotten && k->r < 0;
                 if (k->r < 0)
-                        failed(p, k);
+                        failed(p, &k->err);
                 else
                         succeeded(p, k);
                 schedule(p);
@@ -190,12 +199,33 @@ static void look_done(void *ctx, bool cancelled) {
         look_free(k);
 }
 
-static void begin_look(void *ctx) {
-        struct poll *p = ctx;
+/* The remote of the key, opened by whoever needs it first; NULL and *err when that does not work now. */
+static struct remote *find_remote(struct poll *p, struct err *err) {
+        struct map *remotes = p->poller->remotes;
+        struct remote *remote = map_find(remotes, str_from(p->remote_key));
+
+        if (remote)
+                return remote;
+        struct git_source *source = p->open(p->open_ctx, p->open_key, err);
+        if (!source)
+                return NULL;
+        remote = mem_zalloc(sizeof *remote);
+        remote->source = source;
+        map_set(remotes, str_from(p->remote_key), remote);
+        return remote;
+}
+
+static void begin_look(struct poll *p) {
         struct look *k;
+        struct err err;
 
         if (p->look)
                 return;
+        if (!p->remote && !(p->remote = find_remote(p, &err))) {
+                failed(p, &err);
+                schedule(p);
+                return;
+        }
         k = mem_zalloc(sizeof *k);
         k->poll = p;
         k->remote = p->remote;
@@ -203,6 +233,7 @@ static void begin_look(void *ctx) {
         k->revision = str_dup(str_from(p->revision));
         if (p->has_news && !p->forgotten)
                 k->known = p->news.commit;
+        k->forgotten = p->forgotten;
         p->forgotten = false;
         k->arena = arena_new(0);
         k->deadline = (struct git_deadline){ boottime_ms() + p->poller->timeout_ms, &k->cancelled };
@@ -223,6 +254,7 @@ static void poll_free(void *ptr) {
         }
         loop_timer_free(p->timer);
         arena_free(p->arena);
+        free(p->remote_key);
         free(p->revision);
         free(p);
 }
@@ -260,35 +292,17 @@ static void due(void *ctx) {
         begin_look(p);
 }
 
-static struct remote *find_remote(struct poller *p, struct str key, poller_open_fn open, void *open_ctx,
-                                  const void *open_key, struct err *err) {
-        struct remote *remote = map_find(p->remotes, key);
-
-        if (remote)
-                return remote;
-        struct git_source *source = open(open_ctx, open_key, err);
-        if (!source)
-                return NULL;
-        remote = mem_zalloc(sizeof *remote);
-        remote->source = source;
-        map_set(p->remotes, key, remote);
-        return remote;
-}
-
 struct poll_subscription *poller_subscribe(struct poller *poller, struct str remote_key, struct str revision,
                                            poller_open_fn open, void *open_ctx, const void *open_key, poll_fn fn,
-                                           void *ctx, struct err *err) {
+                                           void *ctx) {
         _cleanup_(buf_done) struct buf key = buf_make(64 * 1024);
-        struct remote *remote = find_remote(poller, remote_key, open, open_ctx, open_key, err);
 
-        if (!remote)
-                return NULL;
         buf_addf(&key, "%.*s\n%.*s", STR_FMT(remote_key), STR_FMT(revision));
         struct poll *p = map_find(poller->polls, buf_str(&key));
         if (!p) {
                 p = mem_zalloc(sizeof *p);
-                p->poller = poller;
-                p->remote = remote;
+                *p = (struct poll){ .poller = poller, .open = open, .open_ctx = open_ctx, .open_key = open_key };
+                p->remote_key = str_dup(remote_key);
                 p->revision = str_dup(revision);
                 p->timer = loop_timer_new(poller->loop, due, p);
                 map_set(poller->polls, buf_str(&key), p);
@@ -310,6 +324,22 @@ void poller_unsubscribe(struct poll_subscription *s) {
                 }
         }
         free(s);
+}
+
+struct poll_hold *poll_hold(struct poll_subscription *s) {
+        struct poll_hold *hold = mem_zalloc(sizeof *hold);
+
+        hold->remote = s->poll->remote;
+        hold->remote->users++;
+        return hold;
+}
+
+void poll_release(struct poll_hold *hold) {
+        if (!hold)
+                return;
+        hold->remote->users--;
+        remote_drop(hold->remote);
+        free(hold);
 }
 
 void poll_forget(struct poll_subscription *s) {

@@ -32,7 +32,7 @@ struct poll_news {
 /* `news` NULL: it could not be read; `err` says why. Otherwise err is NULL. */
 typedef void (*poll_fn)(void *ctx, const struct poll_news *news, const struct err *err);
 
-/* Opens the source of an URL; the poller frees it. */
+/* Opens the source of an URL; the poller frees it. NULL: it cannot be opened now, and that is a failed look. */
 typedef struct git_source *(*poller_open_fn)(void *ctx, const void *key, struct err *err);
 
 /* `timeout_ms` bounds one look with its fetch; poll_ms 0: each poll looks once only (and again on poll_now()). */
@@ -52,9 +52,17 @@ DEFINE_CLEANUP(struct poller *, poller_free)
 struct poll_subscription;
 struct poll_subscription *poller_subscribe(struct poller *p, struct str remote_key, struct str revision,
                                            poller_open_fn open, void *open_ctx, const void *open_key, poll_fn fn,
-                                           void *ctx, struct err *err);
+                                           void *ctx);
 void poller_unsubscribe(struct poll_subscription *s);
 DEFINE_CLEANUP(struct poll_subscription *, poller_unsubscribe)
+
+/*
+ * Keeps the source that news came from until it is released, also beyond poller_free(): for work on a pool thread that
+ * reads from it. Only after news; loop thread only.
+ */
+struct poll_hold;
+struct poll_hold *poll_hold(struct poll_subscription *s);
+void poll_release(struct poll_hold *hold);
 
 /* The next look fetches its commit and tells it again, known or not: it could not be read. */
 void poll_forget(struct poll_subscription *s);

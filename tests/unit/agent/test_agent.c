@@ -25,6 +25,7 @@ struct world {
         struct config *config;
         struct agent *agent;
         unsigned settled, rejected, trouble, failed;
+        unsigned closed_doors; /* so many times the repository cannot be opened */
         struct err prune_err;
 };
 
@@ -78,8 +79,11 @@ static struct git_source *open_source(void *ctx, const struct config_app *app, s
         struct world *w = ctx;
 
         (void)app;
-        (void)err;
-        return git_memory_source(w->git);
+        if (!w->closed_doors)
+                return git_memory_source(w->git);
+        w->closed_doors--;
+        err_set(err, ERR_NOTFOUND, "no such repository");
+        return NULL;
 }
 
 static void start_agent(struct world *w) {
@@ -103,7 +107,7 @@ static void push(struct world *w, const char *yaml) {
         git_memory_push(w->git, files, 1);
 }
 
-static void begin(struct world *w, const char *yaml) {
+static void prepare(struct world *w, const char *yaml) {
         struct config_app_flags flags = {
                 .repo = STR("https://git.example/shop.git"), .path = STR("app"), .revision = STR("main"), .ns = STR("shop"),
                 .prune = true, .self_heal = true,
@@ -120,6 +124,10 @@ static void begin(struct world *w, const char *yaml) {
         config_settle(w->config);
         assert_int_equal(w->config->app_count, 1);
         push(w, yaml);
+}
+
+static void begin(struct world *w, const char *yaml) {
+        prepare(w, yaml);
         start_agent(w);
         loop_run_for(w->loop, A_WHILE_MS);
 }
@@ -328,6 +336,68 @@ static void a_server_that_is_away_is_waited_for(void **state) {
         end(&w);
 }
 
+static void a_repository_that_cannot_be_opened_is_tried_again(void **state) {
+        struct world w;
+
+        (void)state;
+        prepare(&w, CM("a", "1"));
+        w.closed_doors = 2;
+        start_agent(&w);
+        loop_run_for(w.loop, 1000);
+        assert_int_equal(w.trouble, 1);
+        assert_int_equal(agent_app_err(w.agent, 0)->code, ERR_NOTFOUND);
+        loop_run_for(w.loop, 2 * A_WHILE_MS);
+        assert_int_equal(agent_app_err(w.agent, 0)->code, 0);
+        assert_non_null(map_find(w.twin.objects, STR(PATH_A)));
+        end(&w);
+}
+
+static void a_kind_that_cannot_be_watched_fails_by_name_and_asks_no_more(void **state) {
+        struct world w;
+
+        (void)state;
+        prepare(&w, CM("a", "1") "---\napiVersion: v1\nkind: Binding\nmetadata: {name: b}\ntarget: {name: x}\n");
+        script_serve_discovery(w.twin.script, "v1 ConfigMap configmaps namespaced cm\nv1 Binding bindings namespaced nowatch\n");
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_int_equal(w.failed, 1);
+        assert_non_null(map_find(w.twin.objects, STR(PATH_A)));
+        size_t before = requests(&w);
+        loop_run_for(w.loop, 10 * A_WHILE_MS);
+        assert_int_equal(requests(&w), before);
+        end(&w);
+}
+
+/* Discovery lists it, its LIST is 404: an aggregated API that comes and goes. */
+static void a_kind_that_is_listed_but_not_served_is_asked_for_at_a_growing_pause(void **state) {
+        struct script_answer gone = { .status = 404, .body = STR("404 page not found") };
+        struct world w;
+
+        (void)state;
+        prepare(&w, CM("a", "1") "---\napiVersion: v1\nkind: Binding\nmetadata: {name: b}\ntarget: {name: x}\n");
+        script_serve_discovery(w.twin.script, "v1 ConfigMap configmaps namespaced cm\nv1 Binding bindings namespaced\n");
+        script_on(w.twin.script, KUBE_GET, "/api/v1/bindings*", &gone);
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        size_t before = requests(&w);
+        loop_run_for(w.loop, 10 * A_WHILE_MS);
+        assert_true(requests(&w) - before < 100);
+        end(&w);
+}
+
+/* What runs on pool threads at that time must not read what is gone. */
+static void an_agent_can_be_freed_at_any_moment(void **state) {
+        (void)state;
+        for (int64_t ms = 0; ms < 30; ms++) {
+                struct world w;
+
+                prepare(&w, CM("a", "1") "---\n" CM("b", "2"));
+                start_agent(&w);
+                loop_run_for(w.loop, ms);
+                end(&w);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_commit_reaches_the_cluster_and_then_nothing_is_asked),
@@ -341,6 +411,10 @@ int main(void) {
                 cmocka_unit_test(a_commit_that_could_not_be_read_is_tried_again),
                 cmocka_unit_test(one_object_that_fails_stops_no_other),
                 cmocka_unit_test(a_server_that_is_away_is_waited_for),
+                cmocka_unit_test(a_repository_that_cannot_be_opened_is_tried_again),
+                cmocka_unit_test(a_kind_that_cannot_be_watched_fails_by_name_and_asks_no_more),
+                cmocka_unit_test(a_kind_that_is_listed_but_not_served_is_asked_for_at_a_growing_pause),
+                cmocka_unit_test(an_agent_can_be_freed_at_any_moment),
         };
 
         return cmocka_run_group_tests_name("agent", tests, NULL, NULL);
