@@ -63,6 +63,7 @@ struct look {
         atomic_bool cancelled;
         char *revision;
         struct git_id known;           /* zero: none */
+        bool forgotten;                /* the commit is to be told again: still so when this look fails */
         struct arena *arena;
         struct git_revision result;
         struct git_commit_info info;

@@ -46,8 +46,8 @@ DEFINE_CLEANUP(struct poller *, poller_free)
 
 /*
  * Subscribes to a revision word of a remote. `remote_key` tells remotes apart (git_remote_key()); `open` is called with
- * `open_key` when the remote is new. The news that is known already is told in a later turn. NULL and *err when the
- * source cannot be opened.
+ * `open_key`, which must stay, by the first look, and again by later ones while it fails. The news that is known already
+ * is told in a later turn.
  */
 struct poll_subscription;
 struct poll_subscription *poller_subscribe(struct poller *p, struct str remote_key, struct str revision,
