@@ -468,6 +468,24 @@ static void on_observed(void *ctx, struct app *app) {
         agent->hooks.observed(agent->ctx, app, &e->revision.timeline);
 }
 
+static bool wants(const struct entry *e, struct str id) {
+        const struct desired *d = desired_find(app_desired(e->app), id);
+
+        return d && d->state == DESIRED_OK;
+}
+
+static struct str on_rival(void *ctx, const struct app *app, struct str id, struct str tracked_by) {
+        const struct agent *agent = ctx;
+
+        for (size_t i = 0; i < agent->count; i++) {
+                const struct entry *e = &agent->entries[i];
+
+                if (wants(e, id) && (!tracked_by.n || str_eq(tracked_by, e->config->instance)))
+                        return e->app == app ? STR("") : e->config->name;
+        }
+        return STR("");
+}
+
 static void on_rebind(void *ctx, struct app *app) {
         begin_render(entry_of(ctx, app));
 }
@@ -583,7 +601,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
                 .loop = l, .client = agent->client, .cluster = agent->cluster, .store = agent->store,
                 .scalers = agent->scalers, .agent = &config->agent, .ctx = agent,
                 .hooks = { on_outcome, on_waiting, on_settled, on_observed, on_status, on_trouble,
-                           on_rebind },
+                           on_rival, on_rebind },
         };
         for (size_t i = 0; i < config->app_count; i++) {
                 struct entry *e = &agent->entries[agent->count];

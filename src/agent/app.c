@@ -10,6 +10,8 @@
 #define REDISCOVER_FIRST_MS 5000
 #define REDISCOVER_MAX_MS (60 * INT64_C(1000))
 
+#define REMIND_MS (60 * INT64_C(1000))
+
 static const struct backoff rediscover = { REDISCOVER_FIRST_MS, 2, REDISCOVER_MAX_MS };
 
 /* --- items ------------------------------------------------------------------------------------------------------ */
@@ -195,6 +197,7 @@ void app_free(struct app *app) {
         inventory_free(app->inventory);
         desired_set_free(app->desired);
         free(app->crds);
+        told_clear(&app->told_crd);
         buf_done(&app->status);
         free(app);
 }
@@ -405,6 +408,7 @@ void app_set_desired(struct app *app, struct desired_set *set) {
                         set_item(app, &set->objects[i], desired_find(old, set->objects[i].id), epoch);
         }
         app_prune_free(TAKE_PTR(app->prune));
+        told_clear(&app->told_crd);
         app->prune_done = false;
         app->kinds_read = false;
         app->superset_saved = false;
@@ -739,6 +743,21 @@ static void start_item(struct app *app, struct queue *q) {
                 op_start(item);
 }
 
+void told_clear(struct told *told) {
+        free(told->what);
+        *told = (struct told){ 0 };
+}
+
+void app_tell_waiting(struct app *app, struct told *told, const char *what) {
+        int64_t now_ms = loop_now_ms(app->env.loop);
+
+        if (told->what && strcmp(told->what, what) == 0 && now_ms - told->at_ms < REMIND_MS)
+                return;
+        told_clear(told);
+        *told = (struct told){ str_dup(str_from(what)), now_ms };
+        app->env.hooks.waiting(app->env.ctx, app, what);
+}
+
 /* A CRD of this set that was applied and is not Established yet, by id; NULL: none. */
 static const char *waiting_crd(struct app *app) {
         for (size_t i = 0; i < app->crd_count; i++) {
@@ -767,7 +786,9 @@ static bool stage_is_done(struct app *app, enum stage stage) {
 
         const char *crd = waiting_crd(app);
         if (crd)
-                app->env.hooks.waiting(app->env.ctx, app, crd);
+                app_tell_waiting(app, &app->told_crd, crd);
+        else
+                told_clear(&app->told_crd);
         return !crd;
 }
 
@@ -986,6 +1007,9 @@ void app_counts(const struct app *app, struct app_counts *ret_counts) {
                 c.parked += item->state == ITEM_PARKED;
                 c.refused += item->state == ITEM_REFUSED;
         }
+        /* Without a known scope there is no id, and no item. */
+        for (size_t i = 0; i < c.objects; i++)
+                c.parked += app->desired->objects[i].id.n == 0;
         *ret_counts = c;
 }
 

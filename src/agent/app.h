@@ -75,7 +75,7 @@ struct app;
 
 struct app_hooks {
         void (*outcome)(void *ctx, struct app *app, const struct outcome *outcome);
-        /* What it is waiting for, for progress lines: "waiting for crd/widgets.example.io". Repeats are not told. */
+        /* What it is waiting for, for progress lines: "waiting for crd/widgets.example.io". Told when it changes, and once a minute. */
         void (*waiting)(void *ctx, struct app *app, const char *what);
         /* Everything that can be done now is done; `prune_err` says why nothing was pruned, or NULL. */
         void (*settled)(void *ctx, struct app *app, const struct err *prune_err);
@@ -88,6 +88,11 @@ struct app_hooks {
         void (*status)(void *ctx, struct app *app, struct str old, struct buf *ret_status);
         /* The inventory cannot be read or written, the namespace not be made ("inventory", "namespace"); tried again. */
         void (*trouble)(void *ctx, struct app *app, const char *what, const struct err *err);
+        /*
+         * Two applications may want one object: the name of the one it belongs to instead of `app`, empty: none.
+         * `tracked_by` is the instance that the live object's marks name; without one the first in the configuration wins.
+         */
+        struct str (*rival)(void *ctx, const struct app *app, struct str id, struct str tracked_by);
         /* The scope of some parked kind is known now: render and bind again. */
         void (*rebind)(void *ctx, struct app *app);
 };

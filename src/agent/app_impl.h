@@ -61,6 +61,12 @@ struct queue {
         unsigned running;
 };
 
+/* What was told last of one thing that is waited for. */
+struct told {
+        char *what;
+        int64_t at_ms;
+};
+
 struct prune_run;
 
 struct app {
@@ -85,6 +91,7 @@ struct app {
         struct types *types;
         struct loop_timer *pump, *retry;
         int64_t wake_at_ms;           /* when `retry` fires, while it runs */
+        struct told told_crd;         /* the CRD that is waited for */
         struct prune_run *prune;      /* while deletions go on */
         bool prune_done;              /* for the set in force */
         struct err prune_err;
@@ -127,5 +134,9 @@ void app_prune_live_changed(struct app *app, struct str id, const struct live *l
 /* The kind of an id in a version, when it is read; NULL otherwise. */
 struct cluster_kind *app_kind_of(const struct app *app, struct str id, struct str version);
 struct inventory_entry *app_entry(const struct app *app, struct str id);
+
+/* Tells what is waited for: when it is another thing than before, and as a reminder once a minute. */
+void app_tell_waiting(struct app *app, struct told *told, const char *what);
+void told_clear(struct told *told);
 
 #endif

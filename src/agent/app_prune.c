@@ -19,6 +19,7 @@ struct victim {
         char *id, *version, *uid; /* uid of the object meant; NULL: not known */
         enum prune_stage stage;
         enum victim_state state;
+        struct told told;
         bool left_watch;      /* the watch lost it while the deletion was under way */
         struct kube_op *call;
         int64_t due_ms;       /* next look or attempt */
@@ -41,6 +42,7 @@ void app_prune_free(struct prune_run *run) {
                 free(run->victims[i].id);
                 free(run->victims[i].version);
                 free(run->victims[i].uid);
+                told_clear(&run->victims[i].told);
         }
         loop_timer_free(run->timer);
         free(run->victims);
@@ -92,7 +94,7 @@ static void describe_live(const struct app *app, struct prune_candidate *c, cons
         tracking_read(&t, object, NULL, a, &who);
         c->exists = true;
         c->live_uid = str_from(live->uid);
-        c->live_foreign = has_controller(object) || (!same && who.kind != TRACKER_OURS);
+        c->live_foreign = has_controller(object) || who.kind == TRACKER_OUR_OTHER_APP || (!same && who.kind != TRACKER_OURS);
         c->live_protected = manifest_value_is_kept(object) || manifest_value_is_skipped(object);
 }
 
@@ -221,7 +223,7 @@ static void tell_blockers(struct victim *v, const struct live *live) {
         buf_addf(&what, "%s to be gone", v->id);
         for (size_t i = 0; value_is(finalizers, VALUE_LIST) && i < finalizers->list.count; i++)
                 buf_addf(&what, "%s%.*s", i ? ", " : ": held by finalizer ", STR_FMT(value_text(finalizers->list.items[i])));
-        v->run->app->env.hooks.waiting(v->run->app->env.ctx, v->run->app, what.p);
+        app_tell_waiting(v->run->app, &v->told, what.p);
 }
 
 static void looked(void *ctx, const struct kube_result *result) {

@@ -543,6 +543,14 @@ static void send_decision(struct op *op) {
 
 /* --- a round ---------------------------------------------------------------------------------------------------- */
 
+/* Another application of this agent that wants the object and comes first; they would overwrite each other for ever. */
+static struct str rival(struct op *op, struct str tracked_by) {
+        const struct app_env *env = &op->app->env;
+        struct str name = env->hooks.rival(env->ctx, op->app, op->item->desired->id, tracked_by);
+
+        return name.n ? arena_strf(op->arena, "application \"%.*s\", which wants it too", STR_FMT(name)) : name;
+}
+
 /*
  * An object with the uid that our inventory holds is ours whatever marks it has lost; for others the marks decide.
  */
@@ -552,10 +560,16 @@ static struct str foreign_tracker(struct op *op) {
         struct tracker who;
 
         if (!op->in.live)
-                return STR("");
+                return rival(op, STR(""));
+        tracking_read(&t, op->in.live, op->in.desired, op->arena, &who);
+        if (who.kind == TRACKER_NONE || who.kind == TRACKER_OUR_OTHER_APP) {
+                struct str other = rival(op, who.app);
+
+                if (other.n)
+                        return other;
+        }
         if (e && e->uid && str_eqc(value_text(value_path(op->in.live, "metadata", "uid", NULL)), e->uid))
                 return STR("");
-        tracking_read(&t, op->in.live, op->in.desired, op->arena, &who);
         if (who.kind == TRACKER_ARGOCD && who.same_app && op->app->env.agent->adopt_argocd)
                 return STR("");
         return who.kind == TRACKER_NONE || who.kind == TRACKER_OURS ? STR("") : who.owner;

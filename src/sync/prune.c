@@ -18,10 +18,12 @@ static enum prune_verdict judge(const struct prune_candidate *c) {
                 return PRUNE_KEEP_UNSURE;
         if (!c->exists)
                 return PRUNE_FORGET;
+        if (c->live_foreign && (was_replaced(c) || (c->entry->flags & INVENTORY_PENDING)))
+                return PRUNE_FORGET; /* it never was ours, or is no more */
         if (c->entry->flags & INVENTORY_ADOPTED)
                 return PRUNE_KEEP_ADOPTED;
         if (c->live_foreign)
-                return was_replaced(c) || (c->entry->flags & INVENTORY_PENDING) ? PRUNE_FORGET : PRUNE_KEEP_FOREIGN;
+                return PRUNE_KEEP_FOREIGN;
         if ((c->entry->flags & INVENTORY_KEEP) || c->live_protected)
                 return PRUNE_KEEP_PROTECTED;
         if (c->holds_desired)

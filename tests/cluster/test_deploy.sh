@@ -11,27 +11,6 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 ACCOUNT=system:serviceaccount:truce:truce
 NS=shop
 
-free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
-# $REPO over HTTP, as a Git server would have it: $URL.
-serve_repo() {
-	local port
-	mkdir -p "$WORK/web/cgi-bin"
-	cat >"$WORK/web/cgi-bin/git" <<-SH
-		#!/bin/sh
-		export GIT_PROJECT_ROOT='$WORK' GIT_HTTP_EXPORT_ALL=1
-		export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
-		exec git http-backend
-	SH
-	chmod 755 "$WORK" "$WORK/web/cgi-bin/git"
-	port=$(free_port)
-	python3 -m http.server --cgi --bind 127.0.0.1 --directory "$WORK/web" "$port" >"$WORK/web.log" 2>&1 &
-	URL=http://127.0.0.1:$port/cgi-bin/git/repo/.git
-	wait_until 10 curl -fs -o "$WORK/refs" "$URL/info/refs?service=git-upload-pack"
-}
-
 # mounted DIR: the files of standard input ("NAME<TAB>BASE64" a line) as kubelet mounts them: links to a folder that is
 # swapped as a whole.
 mounted() {

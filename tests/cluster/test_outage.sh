@@ -202,5 +202,5 @@ it_dies_in_the_middle_of_a_sync() {
 cluster_begin --controller-manager-arg=--v=0
 cluster_needs private
 truce_begin outage
-PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+PORT=$(free_port)
 run_cases it_begins_converged the_api_server_is_away history_is_gone etcd_is_away it_dies_in_the_middle_of_a_sync

@@ -14,6 +14,7 @@
 #   truce_writes               of those, what is neither read nor dry-run; truce_dry_runs
 #   mark                       remembers where the audit log ends
 #   truce_lists                LISTs of user truce since the last mark, whatever their pages
+#   serve_repo                 $REPO over HTTP at $URL, until the test ends; free_port prints a port
 #   got RESOURCE NAME PATH     a jsonpath of a live object in $NS
 
 : "${TRUCE_BUILD_DIR:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/debug}"
@@ -171,4 +172,25 @@ says() {
 	*"$1"*) ;;
 	*) fail "the output lacks: $1" ;;
 	esac
+}
+
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# $REPO over HTTP, from a real Git server: $URL.
+serve_repo() {
+	local port
+	mkdir -p "$WORK/web/cgi-bin"
+	cat >"$WORK/web/cgi-bin/git" <<-SH
+		#!/bin/sh
+		export GIT_PROJECT_ROOT='$WORK' GIT_HTTP_EXPORT_ALL=1
+		export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
+		exec git http-backend
+	SH
+	chmod 755 "$WORK" "$WORK/web/cgi-bin/git"
+	port=$(free_port)
+	python3 -m http.server --cgi --bind 127.0.0.1 --directory "$WORK/web" "$port" >"$WORK/web.log" 2>&1 &
+	URL=http://127.0.0.1:$port/cgi-bin/git/repo/.git
+	wait_until 10 curl -fs -o "$WORK/refs" "$URL/info/refs?service=git-upload-pack"
 }
