@@ -89,7 +89,7 @@ static void on_waiting(void *ctx, struct app *app, const char *what) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
 
         (void)ctx;
-        log_event_limited(LOG_INFO, "sync", "waiting", "for", what, "app", app_name(app, a), NULL);
+        log_event(LOG_INFO, "sync", "waiting", "for", what, "app", app_name(app, a), NULL);
 }
 
 static void log_problems(const struct desired_set *set, const char *app) {
