@@ -79,11 +79,12 @@ cluster_is_shared() {
 	[ -n "${TRUCE_CLUSTER_DIR-}" ] && "$cluster_source/cluster" status "$TRUCE_CLUSTER_DIR" >/dev/null 2>&1
 }
 
-# KUBECONFIG may also come from our own "cluster env": that is not external.
+# KUBECONFIG may also come from our own "cluster env": that is not external, also where a test has unset
+# TRUCE_CLUSTER_DIR to get a cluster for itself.
 cluster_external_kubeconfig() {
 	local file=${TRUCE_TEST_KUBECONFIG:-${KUBECONFIG-}}
 	case $file in
-	"${TRUCE_CLUSTER_DIR:-/dev/null}"/*) ;;
+	"${TRUCE_CLUSTER_DIR:-/dev/null}"/* | "${TRUCE_CLUSTER_KUBECONFIG:-/dev/null}") ;;
 	*) printf '%s' "$file" ;;
 	esac
 }
@@ -106,6 +107,7 @@ cluster_begin() {
 	fi
 	cluster_environment=$("$cluster_source/cluster" env "$TRUCE_CLUSTER_DIR")
 	eval "$cluster_environment"
+	export TRUCE_CLUSTER_KUBECONFIG=$TRUCE_TEST_KUBECONFIG
 }
 
 cluster_begin_private() {
