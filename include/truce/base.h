@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libtruce: what truce knows of Kubernetes objects, without truce: who owns a field, whether an apply would change
- * anything, what has changed and whose it is. Pure functions over values that the caller reads: no network, no clock, no
- * global state, no threads.
+ * anything, what has changed and whose it is. Pure functions over values that the caller reads: no network, no clock,
+ * no global state, no threads.
  *
  *   truce/value.h   documents, from JSON and YAML
  *   truce/own.h     owners of a path, the proof that an apply would change nothing

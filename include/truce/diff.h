@@ -19,8 +19,8 @@ enum truce_diff_format { TRUCE_DIFF_TEXT, TRUCE_DIFF_MARKDOWN, TRUCE_DIFF_JSON }
 
 /*
  * `before` NULL: the object is created, `after` NULL: it goes. `desired` is what Git says, for lines (NULL: not known),
- * `file` its name (NULL: none), `crd` as in truce/own.h. The result borrows nothing. INVAL when both sides are NULL or a
- * document is no object, PARSE when managedFields cannot be read.
+ * `file` its name (NULL: none), `crd` as in truce/own.h. The result borrows nothing. INVAL when both sides are NULL or
+ * a document is no object, PARSE when managedFields cannot be read.
  */
 TRUCE_API int truce_diff(const struct truce_value *before, const struct truce_value *after,
                          const struct truce_value *desired, const struct truce_value *crd, const char *file,

@@ -3,8 +3,8 @@
  * Field ownership, as the API server records it in metadata.managedFields.
  *
  * Which lists are keyed and which maps are atomic is known for the kinds that every cluster has; for a custom kind it
- * comes from its CustomResourceDefinition, given as `crd` (NULL otherwise). What neither says stays unknown, and nothing
- * is guessed from it.
+ * comes from its CustomResourceDefinition, given as `crd` (NULL otherwise). What neither says stays unknown, and
+ * nothing is guessed from it.
  */
 #ifndef TRUCE_OWN_API_H
 #define TRUCE_OWN_API_H
@@ -33,9 +33,10 @@ TRUCE_API size_t truce_owners_count(const struct truce_owners *owners);
 
 /* Of owner number i, in the order of managedFields; borrowed, never NULL. */
 TRUCE_API const char *truce_owner_manager(const struct truce_owners *owners, size_t i);
-TRUCE_API const char *truce_owner_operation(const struct truce_owners *owners, size_t i);   /* "Apply", "Update" */
-TRUCE_API const char *truce_owner_subresource(const struct truce_owners *owners, size_t i); /* "" for the object itself */
-TRUCE_API const char *truce_owner_time(const struct truce_owners *owners, size_t i);        /* RFC 3339, or "" */
+TRUCE_API const char *truce_owner_operation(const struct truce_owners *owners, size_t i); /* "Apply", "Update" */
+TRUCE_API const char *truce_owner_subresource(const struct truce_owners *owners,
+                                              size_t i);                             /* "" for the object itself */
+TRUCE_API const char *truce_owner_time(const struct truce_owners *owners, size_t i); /* RFC 3339, or "" */
 
 /* Every path owner number i has in the object, one a line, in the server's order. */
 TRUCE_API char *truce_owner_fields(const struct truce_owners *owners, size_t i);
@@ -47,8 +48,7 @@ TRUCE_API char *truce_owner_fields(const struct truce_owners *owners, size_t i);
  * without apiVersion and kind; PARSE when managedFields cannot be read.
  */
 TRUCE_API int truce_apply_is_no_op(const struct truce_value *desired, const struct truce_value *live,
-                                   const struct truce_value *crd, bool *ret_proven, char **ret_why,
-                                   char **ret_message);
+                                   const struct truce_value *crd, bool *ret_proven, char **ret_why, char **ret_message);
 
 #ifdef __cplusplus
 }

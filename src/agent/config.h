@@ -95,7 +95,7 @@ struct config_app {
 
 /* Settings of the whole agent: kind Agent, and the flags of the same names. */
 struct config_agent {
-        struct str installation_id;    /* a legal label value; "" until agent/ found or made one */
+        struct str installation_id;    /* a legal label value; "": the same as `ns` */
         struct str ns;                 /* where truce keeps its inventory and lease */
         struct str control_ns;         /* applications of this namespace go by their bare name, as Argo CD's own do */
         struct str kubeconfig;         /* empty: $KUBECONFIG, in-cluster, ~/.kube/config */

@@ -17,7 +17,7 @@ _Static_assert(LOG_ERROR == 3 && LOG_JSON == 1, "the words follow the enums");
 
 const struct option_def config_agent_options[] = {
         { .name = "installation-id", .key = "installationId", .type = OPTION_TEXT, .at = AT(installation_id), .max = 63,
-          .word = "ID", .help = "this agent's identity in the cluster; made once and kept when left out" },
+          .word = "ID", .help = "this agent's identity in the cluster; the agent's namespace when left out" },
         { .name = "agent-namespace", .key = "namespace", .type = OPTION_TEXT, .at = AT(ns), .fallback = "truce",
           .min = 1, .max = 63, .word = "NAMESPACE", .help = "where truce keeps its inventory and lease" },
         { .name = "control-namespace", .key = "controlNamespace", .type = OPTION_TEXT, .at = AT(control_ns),

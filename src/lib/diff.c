@@ -62,8 +62,9 @@ size_t truce_diff_count(const struct truce_diff *diff) {
 }
 
 char *truce_diff_print(const struct truce_diff *diff, enum truce_diff_format format) {
-        static const enum diff_format formats[] = { [TRUCE_DIFF_TEXT] = DIFF_TEXT, [TRUCE_DIFF_MARKDOWN] = DIFF_MARKDOWN,
-                                                    [TRUCE_DIFF_JSON] = DIFF_JSON };
+        static const enum diff_format formats[] = {
+                [TRUCE_DIFF_TEXT] = DIFF_TEXT, [TRUCE_DIFF_MARKDOWN] = DIFF_MARKDOWN, [TRUCE_DIFF_JSON] = DIFF_JSON
+        };
         _cleanup_(buf_done) struct buf out = buf_make(LIB_MAX_TEXT_BYTES);
         struct diff_printer printer = { .format = formats[format] };
 

@@ -19,25 +19,29 @@ struct place {
         bool whole; /* the rest of the pointer is inside an atomic node or a list we cannot take apart */
 };
 
-static void step(struct place *at, struct str token, struct arena *a) {
-        const struct value *next = pointer_find(at->value, (struct pointer){ &token, 1 });
+/* One step down. False: what is below has one owner, or cannot be told apart. */
+static bool go_down(struct place *at, struct str token, const struct value *next, struct arena *a) {
         struct path_element e;
 
-        if (!next || at->whole) {
-                at->value = next;
-                return;
-        }
-        if (schema_is_atomic(at->type, at->value)) {
-                at->whole = true;
-        } else if (value_is(at->value, VALUE_MAP)) {
+        if (schema_is_atomic(at->type, at->value))
+                return false;
+        if (value_is(at->value, VALUE_MAP)) {
                 at->path = field_path_join(a, at->path, path_field(token));
                 at->type = schema_field(at->type, token);
-        } else if (path_item_element(next, at->type, a, &e)) {
-                at->path = field_path_join(a, at->path, e);
-                at->type = schema_item(at->type);
-        } else {
-                at->whole = true;
+                return true;
         }
+        if (!path_item_element(next, at->type, a, &e))
+                return false;
+        at->path = field_path_join(a, at->path, e);
+        at->type = schema_item(at->type);
+        return true;
+}
+
+static void step(struct place *at, struct str token, struct arena *a) {
+        const struct value *next = pointer_find(at->value, (struct pointer){ &token, 1 });
+
+        if (next && !at->whole)
+                at->whole = !go_down(at, token, next, a);
         at->value = next;
 }
 
@@ -146,8 +150,8 @@ char *truce_owner_fields(const struct truce_owners *owners, size_t i) {
         return lib_text(buf_str(&out));
 }
 
-int truce_apply_is_no_op(const struct truce_value *desired, const struct truce_value *live, const struct truce_value *crd,
-                         bool *ret_proven, char **ret_why, char **ret_message) {
+int truce_apply_is_no_op(const struct truce_value *desired, const struct truce_value *live,
+                         const struct truce_value *crd, bool *ret_proven, char **ret_why, char **ret_message) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         const struct schema *type;
         struct managed m;

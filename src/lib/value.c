@@ -35,7 +35,8 @@ int lib_fail(int code, const struct err *err, char **ret_message) {
 
 int lib_type(const struct value *object, const struct truce_value *crd, struct arena *a, const struct schema **ret_type,
              struct err *err) {
-        struct str api_version = value_text(value_getc(object, "apiVersion")), kind = value_text(value_getc(object, "kind"));
+        struct str api_version = value_text(value_getc(object, "apiVersion")),
+                   kind = value_text(value_getc(object, "kind"));
 
         if (api_version.n == 0 || kind.n == 0)
                 return err_set(err, ERR_INVAL, "the document is no object: apiVersion or kind is missing");

@@ -11,7 +11,7 @@
 #include "git/memory.h"
 
 #define PAGE_MAX_BYTES (1024 * 1024)
-#define TABLE_BEGIN "## Metrics"
+#define TABLE_BEGIN    "## Metrics"
 
 struct world {
         struct loop *loop;
@@ -82,8 +82,10 @@ static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, o
 
 /* An agent that has not been started, whose application is called `name`. */
 static void begin(struct world *w, const char *name) {
-        struct config_app_flags flags = { .repo = STR("https://git.example/shop.git"), .name = str_from(name),
-                                          .revision = STR("main"), .path = STR(".") };
+        struct config_app_flags flags = { .repo = STR("https://git.example/shop.git"),
+                                          .name = str_from(name),
+                                          .revision = STR("main"),
+                                          .path = STR(".") };
         struct agent_options options = { .open_source = open_source, .open_ctx = w };
         struct kube_transport *t;
 

@@ -14,7 +14,7 @@
 #include "git/memory.h"
 
 #define ANSWER_MAX_BYTES (256 * 1024)
-#define DEADLINE_MS 30000
+#define DEADLINE_MS      30000
 
 struct world {
         struct loop *loop;
@@ -82,9 +82,13 @@ static struct git_source *open_source(void *ctx, const struct config_app *app, s
 
 /* An agent that was not started, and its server on a free port. */
 static void begin(struct world *w) {
-        static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble };
-        struct config_app_flags flags = { .repo = STR("https://git.example/shop.git"), .name = STR("shop"),
-                                          .path = STR("app"), .revision = STR("main"), .ns = STR("shop") };
+        static const struct agent_hooks hooks = { on_outcome, on_waiting,  on_revision,
+                                                  on_settled, on_observed, on_trouble };
+        struct config_app_flags flags = { .repo = STR("https://git.example/shop.git"),
+                                          .name = STR("shop"),
+                                          .path = STR("app"),
+                                          .revision = STR("main"),
+                                          .ns = STR("shop") };
         struct agent_options options = { .open_source = open_source, .open_ctx = w };
         struct git_memory_file file = { "app/a.yaml", GIT_MEMORY_FILE,
                                         STR("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n") };
@@ -99,8 +103,9 @@ static void begin(struct world *w) {
         assert_int_equal(config_add_flags(w->config, &flags, &err), 0);
         w->config->agent.installation_id = STR("test");
         config_settle(w->config);
-        assert_int_equal(agent_new(w->loop, script_transport(w->twin.script), w->config, &options, &hooks, w, &w->agent, &err),
-                         0);
+        assert_int_equal(
+                agent_new(w->loop, script_transport(w->twin.script), w->config, &options, &hooks, w, &w->agent, &err),
+                0);
         assert_int_equal(http_server_new(w->loop, STR("127.0.0.1:0"), w->agent, &w->server, &err), 0);
 }
 
@@ -267,7 +272,8 @@ static void a_head_is_an_answer_without_a_body(void **state) {
 }
 
 static void only_what_is_there_is_served(void **state) {
-        static const char *const paths[] = { "/", "/health", "/healthz/", "/metricsx", "//healthz", "/../healthz", "/HEALTHZ" };
+        static const char *const paths[] = { "/",         "/health",     "/healthz/", "/metricsx",
+                                             "//healthz", "/../healthz", "/HEALTHZ" };
         struct world w;
 
         (void)state;
@@ -356,8 +362,18 @@ static void a_header_above_the_limit_is_refused(void **state) {
 }
 
 static void an_address_that_cannot_be_is_refused(void **state) {
-        static const char *const bad[] = { "", "8080", ":", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:x", "127.0.0.1:-1",
-                                           "localhost:80", "[::1:80", "1.2.3:80", "example.org:80", ":+1" };
+        static const char *const bad[] = { "",
+                                           "8080",
+                                           ":",
+                                           "127.0.0.1:",
+                                           "127.0.0.1:65536",
+                                           "127.0.0.1:x",
+                                           "127.0.0.1:-1",
+                                           "localhost:80",
+                                           "[::1:80",
+                                           "1.2.3:80",
+                                           "example.org:80",
+                                           ":+1" };
         struct world w;
 
         (void)state;

@@ -10,37 +10,36 @@
 #include <string.h>
 #include <cmocka.h>
 
-static const char live_yaml[] =
-        "apiVersion: apps/v1\n"
-        "kind: Deployment\n"
-        "metadata:\n"
-        "  name: web\n"
-        "  namespace: shop\n"
-        "  managedFields:\n"
-        "  - manager: truce\n"
-        "    operation: Apply\n"
-        "    apiVersion: apps/v1\n"
-        "    time: 2025-11-29T20:16:00Z\n"
-        "    fieldsType: FieldsV1\n"
-        "    fieldsV1:\n"
-        "      f:spec:\n"
-        "        f:template:\n"
-        "          f:spec:\n"
-        "            f:containers:\n"
-        "              k:{\"name\":\"web\"}: {.: {}, f:name: {}, f:image: {}, f:command: {}}\n"
-        "  - manager: kube-controller-manager\n"
-        "    operation: Update\n"
-        "    subresource: scale\n"
-        "    apiVersion: apps/v1\n"
-        "    fieldsType: FieldsV1\n"
-        "    fieldsV1: {f:spec: {f:replicas: {}}}\n"
-        "spec:\n"
-        "  replicas: 6\n"
-        "  template:\n"
-        "    spec:\n"
-        "      containers:\n"
-        "      - {name: side, image: side:1}\n"
-        "      - {name: web, image: web:1.4, command: [run, fast]}\n";
+static const char live_yaml[] = "apiVersion: apps/v1\n"
+                                "kind: Deployment\n"
+                                "metadata:\n"
+                                "  name: web\n"
+                                "  namespace: shop\n"
+                                "  managedFields:\n"
+                                "  - manager: truce\n"
+                                "    operation: Apply\n"
+                                "    apiVersion: apps/v1\n"
+                                "    time: 2025-11-29T20:16:00Z\n"
+                                "    fieldsType: FieldsV1\n"
+                                "    fieldsV1:\n"
+                                "      f:spec:\n"
+                                "        f:template:\n"
+                                "          f:spec:\n"
+                                "            f:containers:\n"
+                                "              k:{\"name\":\"web\"}: {.: {}, f:name: {}, f:image: {}, f:command: {}}\n"
+                                "  - manager: kube-controller-manager\n"
+                                "    operation: Update\n"
+                                "    subresource: scale\n"
+                                "    apiVersion: apps/v1\n"
+                                "    fieldsType: FieldsV1\n"
+                                "    fieldsV1: {f:spec: {f:replicas: {}}}\n"
+                                "spec:\n"
+                                "  replicas: 6\n"
+                                "  template:\n"
+                                "    spec:\n"
+                                "      containers:\n"
+                                "      - {name: side, image: side:1}\n"
+                                "      - {name: web, image: web:1.4, command: [run, fast]}\n";
 
 static const char git_yaml[] = "apiVersion: apps/v1\n"
                                "kind: Deployment\n"
@@ -55,27 +54,28 @@ static const char git_yaml[] = "apiVersion: apps/v1\n"
                                "        image: web:1.4\n"
                                "        command: [run, fast]\n";
 
-static const char crd_yaml[] = "apiVersion: apiextensions.k8s.io/v1\n"
-                               "kind: CustomResourceDefinition\n"
-                               "metadata: {name: gates.example.io}\n"
-                               "spec:\n"
-                               "  group: example.io\n"
-                               "  names: {kind: Gate, plural: gates}\n"
-                               "  versions:\n"
-                               "  - name: v1\n"
-                               "    served: true\n"
-                               "    schema:\n"
-                               "      openAPIV3Schema:\n"
-                               "        type: object\n"
-                               "        properties:\n"
-                               "          spec:\n"
-                               "            type: object\n"
-                               "            properties:\n"
-                               "              doors:\n"
-                               "                type: array\n"
-                               "                x-kubernetes-list-type: map\n"
-                               "                x-kubernetes-list-map-keys: [id]\n"
-                               "                items: {type: object, properties: {id: {type: string}, open: {type: boolean}}}\n";
+static const char crd_yaml[] =
+        "apiVersion: apiextensions.k8s.io/v1\n"
+        "kind: CustomResourceDefinition\n"
+        "metadata: {name: gates.example.io}\n"
+        "spec:\n"
+        "  group: example.io\n"
+        "  names: {kind: Gate, plural: gates}\n"
+        "  versions:\n"
+        "  - name: v1\n"
+        "    served: true\n"
+        "    schema:\n"
+        "      openAPIV3Schema:\n"
+        "        type: object\n"
+        "        properties:\n"
+        "          spec:\n"
+        "            type: object\n"
+        "            properties:\n"
+        "              doors:\n"
+        "                type: array\n"
+        "                x-kubernetes-list-type: map\n"
+        "                x-kubernetes-list-map-keys: [id]\n"
+        "                items: {type: object, properties: {id: {type: string}, open: {type: boolean}}}\n";
 
 static const char gate_yaml[] =
         "apiVersion: example.io/v1\n"
@@ -170,8 +170,8 @@ static void a_pointer_finds_or_says_that_it_did_not(void **state) {
         truce_value_free(v);
 }
 
-static void owner_is(const struct truce_value *live, const struct truce_value *crd, const char *pointer, const char *path,
-                     const char *manager) {
+static void owner_is(const struct truce_value *live, const struct truce_value *crd, const char *pointer,
+                     const char *path, const char *manager) {
         struct truce_owners *o;
         char *message = NULL;
 
@@ -322,8 +322,9 @@ static void equal_sides_print_nothing(void **state) {
 }
 
 static void a_secret_is_masked(void **state) {
-        struct truce_value *before = yaml("{apiVersion: v1, kind: Secret, metadata: {name: db}, data: {password: aHVudGVyMg==}}"),
-                           *after = yaml("{apiVersion: v1, kind: Secret, metadata: {name: db}, data: {password: b3RoZXI=}}");
+        struct truce_value
+                *before = yaml("{apiVersion: v1, kind: Secret, metadata: {name: db}, data: {password: aHVudGVyMg==}}"),
+                *after = yaml("{apiVersion: v1, kind: Secret, metadata: {name: db}, data: {password: b3RoZXI=}}");
         struct truce_diff *d;
         char *text;
 
