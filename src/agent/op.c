@@ -41,6 +41,9 @@ struct op {
         bool full;                 /* in.live is whole, as the server sent it */
         bool created, wrote, handed_over;
         char *before;              /* live text before our first write; NULL: it did not exist */
+        struct arena *met_arena;   /* of `met` */
+        const struct decide_cause *met; /* owners that a round took from and lost the race: asked about again at once */
+        size_t met_count;
 };
 
 static void begin_round(struct op *op, struct str whole);
@@ -52,6 +55,7 @@ void op_free(struct op *op) {
         kube_op_cancel(op->call);
         loop_timer_free(op->again);
         arena_free(op->arena);
+        arena_free(op->met_arena);
         free(op->before);
         free(op);
 }
@@ -251,6 +255,35 @@ static void get(struct op *op) {
 
 static void send_decision(struct op *op);
 
+static void remember_causes(struct op *op, const struct decide_cause *causes, size_t count) {
+        struct arena *a = arena_new(0);
+        struct decide_cause *copy = arena_alloc(a, (count + 1) * sizeof *copy);
+
+        for (size_t i = 0; i < count; i++)
+                copy[i] = (struct decide_cause){ arena_str(a, causes[i].manager), arena_str(a, causes[i].subresource),
+                                                 arena_str(a, causes[i].field) };
+        arena_free(op->met_arena);
+        op->met_arena = a;
+        op->met = copy;
+        op->met_count = count;
+}
+
+/*
+ * The owners of an earlier round that still are: what will conflict is settled before it is sent. An object whose status
+ * changes all the time could hardly be forced otherwise, for each request more is one more race.
+ */
+static void settle_known_causes(struct op *op) {
+        struct decision before = op->decision, settled;
+
+        if (!op->met_count || before.force || (before.verdict != DECIDE_APPLY && before.verdict != DECIDE_DRY_RUN))
+                return;
+        if (decide_conflict(&op->in, &before, op->met, op->met_count, op->arena, &settled, NULL) == 0 &&
+            settled.verdict != DECIDE_REFUSE)
+                op->decision = settled;
+        else
+                op->met_count = 0; /* ownership is another by now: the server names who it is */
+}
+
 /* The server refused fields: each cause is judged by policy, and what is left is sent again. */
 static void resolve_conflict(struct op *op, const struct kube_result *result) {
         struct decide_cause *causes = arena_alloc(op->arena, (result->status.cause_count + 1) * sizeof *causes);
@@ -278,6 +311,8 @@ static void resolve_conflict(struct op *op, const struct kube_result *result) {
                 get(op);
                 return;
         }
+        if (op->decision.force)
+                remember_causes(op, causes, n);
         send_decision(op);
 }
 
@@ -651,12 +686,14 @@ static void begin_round(struct op *op, struct str whole) {
         }
         op->in.foreign_tracker = foreign_tracker(op);
         op->in.replicas_hold = op->in.live && is_held(op); /* a new object gets Git's number */
-        if (make_decision(op, &err) == 0)
+        if (make_decision(op, &err) == 0) {
+                settle_known_causes(op);
                 send_decision(op);
-        else if (op->in.live && !op->full)
+        } else if (op->in.live && !op->full) {
                 get(op); /* ownership is to move, and that needs managedFields as the server has them */
-        else
+        } else {
                 fail(op, &err);
+        }
 }
 
 void op_start(struct item *item) {

@@ -57,6 +57,13 @@ static const struct managed_entry *find_owner(struct desk *d, const struct decid
         return NULL;
 }
 
+static bool is_withheld(const struct desk *d, struct field_path p) {
+        for (size_t i = 0; i < d->out.withheld_count; i++)
+                if (field_path_equal(d->out.withheld[i].path, p))
+                        return true;
+        return false;
+}
+
 static bool settle(struct desk *d, const struct decide_cause *c) {
         struct field_path p;
         const struct managed_entry *e = find_owner(d, c, &p);
@@ -67,6 +74,8 @@ static bool settle(struct desk *d, const struct decide_cause *c) {
                             STR_FMT(c->field));
                 return false;
         }
+        if (is_withheld(d, p))
+                return true;
         struct policy_answer answer = desk_ask(d, e, p);
         if (answer.action == POLICY_TAKE) {
                 d->out.force = true;
