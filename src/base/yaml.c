@@ -277,7 +277,7 @@ static int read_alias(struct reader *r, const yaml_event_t *event, unsigned dept
         int e;
 
         if (!anchor)
-                return fault(r, ERR_PARSE, line, "unknown anchor '%.*s' referenced", STR_FMT(name));
+                return fault(r, ERR_PARSE, line, "an alias that no anchor defines (text that begins with \"*\" needs quotes)");
         if (anchor->open)
                 return fault(r, ERR_PARSE, line, "anchor '%.*s' value contains itself", STR_FMT(name));
         if (depth + anchor->height > YAML_MAX_DEPTH)

@@ -160,7 +160,10 @@ static void documents_before_a_broken_one_are_kept(void **state) {
 static void the_line_of_a_mistake_is_named(void **state) {
         (void)state;
         assert_refuses(STR("a: 1\nb: c: d\n"), ERR_PARSE, "line 2: mapping values are not allowed");
-        assert_refuses(STR("a: 1\n\nb: *x\n"), ERR_PARSE, "line 3: unknown anchor 'x' referenced");
+        assert_refuses(STR("a: 1\n\nb: *x\n"), ERR_PARSE, "line 3: an alias that no anchor defines (text that begins with \"*\" needs quotes)");
+        /* It may be a password that lacks its quotes. */
+        assert_refuses(STR("password: *hunter2\n"), ERR_PARSE,
+                       "line 1: an alias that no anchor defines (text that begins with \"*\" needs quotes)");
         assert_refuses(STR("a: &x\n  b: *x\n"), ERR_PARSE, "line 2: anchor 'x' value contains itself");
         assert_refuses(STR("a: 1\nb: [x, .inf]\n"), ERR_PARSE, "line 2: has no JSON form: a number that is not finite");
         assert_refuses(STR("a: 1\nb:\n  ~: x\n"), ERR_PARSE, "line 3: has no JSON form: a key that is null");
