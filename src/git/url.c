@@ -112,10 +112,16 @@ struct str git_url_redact(struct str text, struct arena *a) {
         } else {
                 from = 0;
         }
+        /* Some hosts take tokens as a query; a text without a scheme may be a path. */
+        ptrdiff_t query = scheme < 0 ? -1 : str_find(text, '?', from);
+        if (query >= 0)
+                text.n = (size_t)query;
         bool cut = text.n - from > SHOWN_MAX_BYTES;
         add_visible(&b, str_sub(text, from, from + SHOWN_MAX_BYTES));
         if (cut)
                 buf_addc(&b, "\xe2\x80\xa6");
+        else if (query >= 0)
+                buf_addc(&b, "?***");
         return arena_str(a, buf_str(&b));
 }
 

@@ -144,6 +144,8 @@ static void redacted_text_is_fit_for_a_terminal(void **state) {
         (void)state;
         assert_str(git_url_redact(STR("https://h/a\n\x1b[1m"), arena), "https://h/a\\x0a\\x1b[1m");
         assert_str(git_url_redact(STR("a\xff"), arena), "a\\xff");
+        assert_str(git_url_redact(STR("https://u:p@h/a.git?token=hunter2"), arena), "https://***@h/a.git?***");
+        assert_str(git_url_redact(STR("https://h/a?token=hunter2"), arena), "https://h/a?***");
         assert_str(git_url_redact(STR("https://u@h/a@b"), arena), "https://***@h/a@b");
         assert_str(git_url_redact(STR(""), arena), "");
         assert_str(git_url_redact(STR("no url at all"), arena), "no url at all");
