@@ -285,6 +285,33 @@ static void check_annotations(struct making *m, const struct value *v, const str
         m->o.skip_reconcile = manifest_value_is_skipped(v);
 }
 
+/*
+ * A Secret is checked here to the end: the server would refuse an unknown field as well, but its answer has to be withheld
+ * because it echoes values, and "stringdata" would be shown as it stands.
+ */
+static void check_secret(struct making *m, const struct value *v) {
+        static const char *const fields[] = { "apiVersion", "kind", "metadata", "type", "immutable", "data", "stringData",
+                                              "status" };
+
+        for (size_t i = 0; i < v->map.count; i++) {
+                const struct value_member *e = &v->map.members[i];
+                bool known = false, null = value_is(e->value, VALUE_NULL);
+
+                for (size_t k = 0; k < ARRAY_LEN(fields); k++)
+                        known |= str_eqc(e->key, fields[k]);
+                if (!known)
+                        making_error(m, ERR_INVAL, e->line,
+                                     "a Secret has no field %s (it has type, immutable, data and stringData)",
+                                     quoted(m->a, e->key).p);
+                else if (str_eqc(e->key, "type") && !null && !value_is(e->value, VALUE_STRING))
+                        making_error(m, ERR_INVAL, e->line, "type must be a string, not a %s",
+                                     value_kind_name(e->value->kind));
+                else if (str_eqc(e->key, "immutable") && !null && !value_is(e->value, VALUE_BOOL))
+                        making_error(m, ERR_INVAL, e->line, "immutable must be true or false, not a %s",
+                                     value_kind_name(e->value->kind));
+        }
+}
+
 void check_object(struct making *m, const struct value *v) {
         const struct value *meta = value_getc(v, "metadata");
 
@@ -292,4 +319,6 @@ void check_object(struct making *m, const struct value *v) {
         check_string_map(m, meta, "annotations");
         check_owners(m, meta);
         check_annotations(m, v, meta);
+        if (m->o.secret)
+                check_secret(m, v);
 }

@@ -132,6 +132,11 @@ static bool holds_all_words(struct str text) {
         return true;
 }
 
+/* Flow style and JSON have the words anywhere: broken text that names both is a manifest that was meant. */
+static bool names_a_type(struct str text) {
+        return str_contains(text, STR("apiVersion")) && str_contains(text, STR("kind"));
+}
+
 static bool line_begins_with_word(struct str text) {
         struct str line;
 
@@ -166,7 +171,7 @@ static bool is_irrelevant(struct str text, const struct yaml_document *docs, siz
                 return has_content(docs, count) && !has_type(docs, count) && !holds_all_words(text);
 
         return parse_result == ERR_PARSE && !has_content(docs, count) && !line_begins_with_word(text) &&
-               !is_utf16(text);
+               !names_a_type(text) && !is_utf16(text);
 }
 
 /* Cuts "line N: " off the front of a parser's message. */

@@ -110,6 +110,8 @@ static void every_byte_survives_base64(void **state) {
 
 static void broken_secrets_are_refused_without_their_values(void **state) {
         static const char *const texts[] = {
+                SECRET META("x") "stringdata: {a: hunter2}\n", SECRET META("x") "type: [hunter2]\n",
+                SECRET META("x") "immutable: hunter2\n",
                 SECRET META("x") "data: {k: hunter2!}\n",      SECRET META("x") "data: {k: hunter22hunter2}\n",
                 SECRET META("x") "data: {k: hunter2=hunter2=}\n", SECRET META("x") "data: {k: 7777123}\n",
                 SECRET META("x") "stringData: {k: 7777123}\n", SECRET META("x") "data: hunter2\n",
@@ -226,11 +228,12 @@ static void text_that_is_no_manifest_is_irrelevant(void **state) {
 static void text_that_means_to_be_a_manifest_is_an_error(void **state) {
         static const char *const texts[] = {
                 "kind: [\n", "a: b: c\nmetadata:\n", CONFIGMAP META("x") "---\nfoo: bar\n", "apiVersion: v1\n",
+                "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\n", /* cut off */
                 ("\xff\xfe" "a\0:\0 \0[\0"),
         };
 
         for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-                struct str text = i == 4 ? (struct str){ texts[4], 10 } : str_from(texts[i]);
+                struct str text = i == 5 ? (struct str){ texts[5], 10 } : str_from(texts[i]);
                 struct manifest_parsed p;
 
                 manifest_parse(text, MANIFEST_YAML, *state, &p);
