@@ -133,8 +133,9 @@ static int take_key(struct store *s, struct str body, struct err *err) {
         unsigned char bytes[KEY_BYTES];
         const struct value *secret;
 
-        if (json_parse(body, a, &secret, NULL) < 0 ||
-            !base64_read(value_text(value_path(secret, "data", "key", NULL)), bytes, sizeof bytes))
+        if (json_parse(body, a, &secret, NULL) < 0 || !str_eqc(value_text(value_getc(secret, "kind")), "Secret"))
+                return err_set(err, ERR_PARSE, "what answers is no Kubernetes API server: is the server in the kubeconfig right?");
+        if (!base64_read(value_text(value_path(secret, "data", "key", NULL)), bytes, sizeof bytes))
                 return err_set(err, ERR_CORRUPT, "Secret %s/truce-%s holds no key; delete it to get a new one", s->namespace,
                                s->installation);
         memcpy(&s->key.k0, bytes, 8);

@@ -267,7 +267,9 @@ int kube_status_from_reply(const struct kube_reply *reply, struct arena *a, stru
         if (reply->status >= 200 && reply->status < 300)
                 return 0;
 
-        read_body(ret, reply->body, a);
+        if (!read_body(ret, reply->body, a) && str_starts(ret->message, STR("<")))
+                ret->message = arena_strf(a, "HTTP %d with a page that no API server sends (is the address right?): %.*s",
+                                          reply->status, STR_FMT(ret->message));
         return judge(ret, err);
 }
 

@@ -343,7 +343,8 @@ static void a_body_that_is_no_status_gives_its_first_line(void **state) {
         char page[KUBE_STATUS_MAX_TEXT_BYTES + 100];
 
         assert_int_equal(answer(f, 502, "\n  <html>\x01 bad gateway\r\n<body>"), ERR_UNREACHABLE);
-        assert_string_equal(f->err.msg, "<html>  bad gateway");
+        assert_string_equal(f->err.msg,
+                            "HTTP 502 with a page that no API server sends (is the address right?): <html>  bad gateway");
         assert_int_equal(answer(f, 500, "{\"kind\":\"ConfigMap\"}"), ERR_INTERNAL);
         assert_int_equal(answer(f, 500, "{\"kind\":\"Status\""), ERR_INTERNAL);
 
