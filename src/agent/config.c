@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 
+#include "base/yaml.h"
 #include "manifest/glob.h"
 
 /* Problems. */
@@ -215,6 +216,17 @@ static void read_document(struct loading *l, const struct manifest_object *o, st
         unknown_document(r);
 }
 
+/* manifest/ does not mind what is no manifest; here it is meant to be one. */
+static struct str why_irrelevant(struct config *c, struct str text) {
+        const struct yaml_document *docs;
+        size_t count;
+        struct err err;
+
+        if (yaml_parse(text, c->arena, &docs, &count, &err) == 0)
+                return STR("holds no configuration");
+        return arena_strf(c->arena, "holds no configuration: %s", err.msg);
+}
+
 /*
  * manifest/ refuses hooks and waves of objects; an Application may carry them for the benefit of whoever applies it, so
  * what is merely unsupported does not count here.
@@ -232,7 +244,7 @@ static void read_text(struct loading *l, struct str text, struct str file) {
                         });
         if (p.irrelevant)
                 config_add_problem(l->c, (struct config_problem){
-                        .severity = CONFIG_ERROR, .place = { file, 1 }, .message = STR("holds no configuration"),
+                        .severity = CONFIG_ERROR, .place = { file, 1 }, .message = why_irrelevant(l->c, text),
                 });
         for (size_t i = 0; i < p.object_count; i++)
                 read_document(l, &p.objects[i], file);

@@ -126,7 +126,32 @@ static bool settle_name(struct config *c, struct config_app *app, size_t before)
         return true;
 }
 
+/* The rule of namespaces' names (RFC 1123); empty is none. */
+static bool is_namespace(struct str s) {
+        bool legal = s.n <= 63;
+
+        for (size_t i = 0; i < s.n; i++) {
+                bool edge = i == 0 || i + 1 == s.n;
+
+                legal &= (s.p[i] >= 'a' && s.p[i] <= 'z') || (s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] == '-' && !edge);
+        }
+        return legal;
+}
+
+static bool settle_namespaces(struct config *c, struct config_app *app) {
+        _cleanup_(buf_done) struct buf quoted = buf_make(4096);
+        struct str ns = is_namespace(c->agent.ns) ? app->destination_namespace : c->agent.ns;
+
+        if (is_namespace(ns))
+                return true;
+        value_print_string(str_sub(ns, 0, 100), &quoted);
+        refuse(c, app, app->place, arena_strf(c->arena, "%s is no legal name of a namespace", quoted.p));
+        return false;
+}
+
 static bool settle_app(struct config *c, struct config_app *app, size_t before) {
+        if (!settle_namespaces(c, app))
+                return false;
         if (!is_label_value(c->agent.installation_id)) {
                 refuse(c, app, app->place, STR("the installation id is no legal label value"));
                 return false;
