@@ -59,22 +59,27 @@ static void on_observed(void *ctx, struct app *app, const struct agent_timeline 
         (void)timeline;
 }
 
+static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
+        struct diff *d = ctx;
+
+        (void)what;
+        show_trouble(d->show, app, err);
+}
+
 static int finish(struct diff *d) {
         struct oneshot *o = &d->oneshot;
 
         if (o->err.code)
                 return session_fail(&o->err);
-        size_t errors = show_failures(d->show) + o->rejected, differing = show_differences(d->show);
         if (o->timed_out)
                 show_timed_out(d->show, o->timeout_ms);
-        show_end(d->show, o->agent, 0, differing == 0);
-        if (o->timed_out)
-                return CLI_TIMED_OUT;
-        return errors ? CLI_ERROR : differing ? CLI_DIFFERENT : CLI_OK;
+        int exit_code = show_diff_exit(d->show);
+        show_end(d->show, o->agent, 0, exit_code);
+        return exit_code;
 }
 
 int cli_diff(int argc, char **argv) {
-        struct diff d = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, NULL } };
+        struct diff d = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble } };
         struct oneshot *o = &d.oneshot;
         struct option_group own = { "Diff", diff_options, ARRAY_LEN(diff_options), &d.flags };
         struct err err;

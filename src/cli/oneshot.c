@@ -6,15 +6,28 @@ static bool app_is_done(const struct oneshot *o, const struct app *app) {
 }
 
 static void check_end(struct oneshot *o) {
-        size_t done = o->rejected;
+        size_t done = 0;
 
         for (size_t i = 0; i < agent_app_count(o->agent); i++) {
                 const struct app *app = agent_app(o->agent, i);
 
-                done += app_desired(app) && app_is_settled(app) && app_is_done(o, app);
+                done += o->ended[i] || (app_desired(app) && app_is_settled(app) && app_is_done(o, app));
         }
         if (done >= agent_app_count(o->agent))
                 loop_stop(o->session.loop);
+}
+
+/* False when it had ended before. */
+static bool end_app(struct oneshot *o, const struct app *app) {
+        for (size_t i = 0; i < agent_app_count(o->agent); i++) {
+                if (agent_app(o->agent, i) != app || o->ended[i])
+                        continue;
+                o->ended[i] = true;
+                o->rejected++;
+                check_end(o);
+                return true;
+        }
+        return false;
 }
 
 static void on_outcome(void *ctx, struct app *app, const struct outcome *outcome) {
@@ -34,10 +47,8 @@ static void on_revision(void *ctx, struct app *app, const struct agent_revision 
         struct oneshot *o = ctx;
 
         o->hooks.revision(o->ctx, app, r, set, rejected);
-        if (rejected) {
-                o->rejected++;
-                check_end(o);
-        }
+        if (rejected)
+                end_app(o, app);
 }
 
 static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
@@ -63,9 +74,12 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
 
         if (!whole)
                 return;
+        if (app) {
+                if (end_app(o, app))
+                        o->hooks.trouble(o->ctx, app, what, err);
+                return;
+        }
         o->err = *err;
-        if (app && strcmp(what, "git") == 0)
-                err_wrap(&o->err, o->err.code, "%.*s", STR_FMT(app_config(app)->repo_url));
         loop_stop(o->session.loop);
 }
 
@@ -87,6 +101,7 @@ int oneshot_open(struct oneshot *o, struct err *err) {
                 return r;
         for (size_t i = 0; i < agent_app_count(o->agent); i++)
                 app_set_mode(agent_app(o->agent, i), o->mode);
+        o->ended = mem_zalloc((agent_app_count(o->agent) + 1) * sizeof *o->ended);
         o->timer = loop_timer_new(o->session.loop, on_timeout, o);
         if (o->timeout_ms)
                 loop_timer_start(o->timer, o->timeout_ms);
@@ -101,5 +116,6 @@ void oneshot_run(struct oneshot *o) {
 void oneshot_close(struct oneshot *o) {
         loop_timer_free(o->timer);
         agent_free(o->agent);
+        free(o->ended);
         session_close(&o->session);
 }

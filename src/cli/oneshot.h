@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What `sync` and `diff` share: an agent that looks at Git once and ends when every application is settled (and, with
- * `wait`, observed), or when something makes that impossible.
+ * `wait`, observed), or when something makes that impossible. An application whose repository or
+ * inventory cannot be read has ended, too, and holds up no other.
  */
 #ifndef TRUCE_CLI_ONESHOT_H
 #define TRUCE_CLI_ONESHOT_H
@@ -11,13 +12,14 @@
 struct oneshot {
         struct session session;
         struct agent *agent;
-        struct agent_hooks hooks;    /* the verb's; `trouble` is not used */
+        struct agent_hooks hooks;    /* the verb's; `trouble` is told what ended an application */
         void *ctx;
         enum decide_mode mode;
         bool wait;                   /* until everything is applied and seen back */
         int64_t timeout_ms;          /* 0: none */
         struct loop_timer *timer;
-        size_t rejected;
+        bool *ended;                 /* of each application: nothing more is to be expected of it */
+        size_t rejected;             /* those that ended without a commit in force, or an inventory */
         bool timed_out;
         struct err err;              /* why it could not be done; code 0 otherwise */
 };

@@ -9,6 +9,7 @@
 #include "base/yaml.h"
 #include "cli/cli.h"
 #include "cli/session.h"
+#include "diff/text.h"
 #include "git/remote.h"
 
 #define OUTPUT_MAX_BYTES (256 * 1024 * 1024)
@@ -43,7 +44,7 @@ static const struct value *hide_data(const struct value *secret, struct arena *a
 
 static void print_object(const struct manifest_object *o, int output) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        _cleanup_(buf_done) struct buf out = buf_make(OUTPUT_MAX_BYTES);
+        _cleanup_(buf_done) struct buf out = buf_make(OUTPUT_MAX_BYTES), file = buf_make(64 * 1024);
         const struct value *value = o->secret ? hide_data(o->value, a) : o->value;
 
         if (output == 1) {
@@ -51,7 +52,8 @@ static void print_object(const struct manifest_object *o, int output) {
                 printf("%s\n", out.p);
         } else {
                 yaml_print(value, &out);
-                printf("---\n# %.*s:%u\n%s", STR_FMT(o->file), o->line, out.p);
+                text_add(&file, o->file);
+                printf("---\n# %s:%u\n%s", file.p, o->line, out.p);
         }
 }
 
@@ -59,8 +61,9 @@ static void print_problems(const struct manifest_problem *problems, size_t count
         for (size_t i = 0; i < count; i++) {
                 _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
 
+                buf_addc(&line, word);
                 manifest_problem_print(&problems[i], &line);
-                fprintf(stderr, "truce: %s%s\n", word, line.p);
+                session_say(buf_str(&line));
         }
 }
 
@@ -73,7 +76,7 @@ static int open_source(const struct config *c, const struct config_app *app, str
         return git_remote_open(&o, ret, err);
 }
 
-static int render(const struct config *c, const struct config_app *app, int output, size_t *ret_errors, struct err *err) {
+static int render(const struct config *c, const struct config_app *app, int output, struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(manifest_set_freep) struct manifest_set *set = NULL;
         struct git_deadline d = deadline_in(c->agent.git_timeout_ms);
@@ -100,8 +103,22 @@ static int render(const struct config *c, const struct config_app *app, int outp
                 print_object(&set->objects[i], output);
         print_problems(set->warnings, set->warning_count, "warning: ");
         print_problems(set->errors, set->error_count, "");
-        *ret_errors += set->error_count;
-        return 0;
+        return set->error_count ? CLI_DIFFERENT : CLI_OK;
+}
+
+/* One application that cannot be rendered holds up no other. */
+static int render_all(const struct config *c, int output) {
+        int result = CLI_OK;
+
+        for (size_t i = 0; i < c->app_count; i++) {
+                struct err err;
+                int r = render(c, &c->apps[i], output, &err);
+
+                if (r < 0)
+                        r = session_fail(&err);
+                result = r > result ? r : result;
+        }
+        return result;
 }
 
 int cli_render(int argc, char **argv) {
@@ -109,14 +126,14 @@ int cli_render(int argc, char **argv) {
         struct render_flags flags = { 0 };
         struct option_group own = { "Render", render_options, ARRAY_LEN(render_options), &flags };
         struct err err;
-        size_t errors = 0;
-        int r = session_configure(&s, "render", argc, argv, &own, &err);
+        int result = CLI_OK, r = session_configure(&s, "render", argc, argv, &own, &err);
 
         if (r == 0 && !s.help)
                 r = git_init_library(&err);
-        for (size_t i = 0; r == 0 && !s.help && i < s.config->app_count; i++)
-                r = render(s.config, &s.config->apps[i], flags.output, &errors, &err);
-        int result = r < 0 ? session_fail(&err) : errors ? CLI_DIFFERENT : CLI_OK;
+        if (r < 0)
+                result = session_fail(&err);
+        else if (!s.help)
+                result = render_all(s.config, flags.output);
         session_close(&s);
         return result;
 }

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
+#include "diff/text.h"
 #include "git/remote.h"
 #include "kube/curl_transport.h"
 
@@ -24,6 +25,13 @@ static void print_help(const char *verb, const struct option_group *groups, size
         printf("usage: truce %s [flags]\n\n%s", verb, out.p);
 }
 
+void session_say(struct str text) {
+        _cleanup_(buf_done) struct buf safe = buf_make(64 * 1024);
+
+        text_add(&safe, text);
+        fprintf(stderr, "truce: %s\n", safe.p);
+}
+
 static size_t print_problems(const struct config *c) {
         size_t errors = 0;
 
@@ -31,7 +39,7 @@ static size_t print_problems(const struct config *c) {
                 _cleanup_(buf_done) struct buf line = buf_make(16 * 1024);
 
                 config_problem_print(&c->problems[i], &line);
-                fprintf(stderr, "truce: %s\n", line.p);
+                session_say(buf_str(&line));
                 errors += c->problems[i].severity == CONFIG_ERROR;
         }
         return errors;
@@ -116,6 +124,13 @@ int session_configure(struct session *s, const char *verb, int argc, char **argv
 /* Where a Pod finds its account; tests have it elsewhere. */
 #define SERVICE_ACCOUNT_DIR_VARIABLE "TRUCE_SERVICE_ACCOUNT_DIR"
 
+static void say_warning(const char *text) {
+        _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
+
+        buf_addf(&line, "warning: %s", text);
+        session_say(buf_str(&line));
+}
+
 int session_connect(struct session *s, struct err *err) {
         const struct config_agent *agent = &s->config->agent;
         int r = git_init_library(err);
@@ -125,7 +140,7 @@ int session_connect(struct session *s, struct err *err) {
         if (r < 0)
                 return r;
         for (size_t i = 0; i < s->kube->warning_count; i++)
-                fprintf(stderr, "truce: warning: %s\n", s->kube->warnings[i]);
+                say_warning(s->kube->warnings[i]);
 
         s->loop = loop_new((unsigned)agent->workers, (unsigned)agent->git_workers, err);
         if (!s->loop)
@@ -144,6 +159,6 @@ void session_close(struct session *s) {
 }
 
 int session_fail(const struct err *err) {
-        fprintf(stderr, "truce: %s\n", err->msg);
+        session_say(str_from(err->msg));
         return CLI_ERROR;
 }

@@ -39,7 +39,9 @@ int session_connect(struct session *s, struct err *err);
 /* Agent and what it made must have been freed. */
 void session_close(struct session *s);
 
-/* "truce: MESSAGE" on stderr; returns CLI_ERROR. */
+/* "truce: TEXT" on stderr, made fit for a terminal. */
+void session_say(struct str text);
+/* The same of an error; returns CLI_ERROR. */
 int session_fail(const struct err *err);
 
 #endif

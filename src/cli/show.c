@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cli/cli.h"
 #include "cli/words.h"
 #include "diff/mask.h"
 #include "diff/print.h"
@@ -32,6 +33,7 @@ struct show {
         size_t failure_count, failure_cap;
         size_t changed;
         struct map *counted; /* id → the total that the object counts in; NULL: none */
+        bool timed_out;
         char *waiting;  /* told last and not over; NULL: nothing is waited for */
 };
 
@@ -161,7 +163,10 @@ static void count(struct show *s, const struct outcome *o) {
                 --*old;
         if (now)
                 ++*now;
-        map_set(s->counted, str_from(o->id), now);
+        if (now)
+                map_set(s->counted, str_from(o->id), now);
+        else
+                map_remove(s->counted, str_from(o->id));
 }
 
 /* The server's own words may echo values of a Secret: what stands in the object is masked in them. */
@@ -266,6 +271,16 @@ static void print_problems(const struct manifest_problem *problems, size_t count
         }
 }
 
+/* A line about an application on stderr. */
+static void say(const struct app *app, const char *what, const char *end) {
+        _cleanup_(buf_done) struct buf safe = buf_make(64 * 1024);
+
+        text_add(&safe, app_config(app)->name);
+        buf_addc(&safe, ": ");
+        text_add(&safe, str_from(what));
+        fprintf(stderr, "truce: %s%s\n", safe.p, end);
+}
+
 void show_revision(struct show *s, struct app *app, const struct agent_revision *r, const struct desired_set *set,
                    const struct err *rejected) {
         flush(s);
@@ -275,10 +290,11 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
                 print_problems(set->errors, set->error_count, "");
         }
         if (rejected) {
-                fprintf(stderr, "truce: %.*s: %s%s\n", STR_FMT(app_config(app)->name), rejected->msg,
-                        s->verb == SHOW_SYNC ? "  ·  nothing applied" : "");
+                s->totals.failed++;
+                say(app, rejected->msg, s->verb == SHOW_SYNC ? "  ·  nothing applied" : "");
                 return;
         }
+        s->totals.failed += set->error_count;
         if (s->format != SHOW_TEXT)
                 return;
         text_add(&s->out, app_config(app)->name);
@@ -288,7 +304,13 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
         text_add_cut(&s->out, r->subject, 50);
         buf_addf(&s->out, "\"   %zu objects\n", set->count);
         flush(s);
-        s->totals.failed += set->error_count;
+}
+
+void show_trouble(struct show *s, struct app *app, const struct err *err) {
+        flush(s);
+        clear_progress(s);
+        s->totals.failed++;
+        say(app, err->msg, "");
 }
 
 /* On a terminal the line is overwritten; elsewhere each new wait is a line, so that a log says why nothing moves. */
@@ -310,6 +332,7 @@ void show_waiting(struct show *s, struct app *app, const char *what) {
 }
 
 void show_timed_out(struct show *s, int64_t timeout_ms) {
+        s->timed_out = true;
         clear_progress(s);
         fprintf(stderr, "truce: gave up after %lld s%s%s\n", (long long)(timeout_ms / 1000),
                 s->waiting ? ", waiting for " : "", s->waiting ? s->waiting : "");
@@ -320,7 +343,7 @@ void show_settled(struct show *s, struct app *app, const struct err *prune_err) 
         clear_progress(s);
         free(TAKE_PTR(s->waiting));
         if (prune_err)
-                fprintf(stderr, "truce: %.*s: %s\n", STR_FMT(app_config(app)->name), prune_err->msg);
+                say(app, prune_err->msg, "");
 }
 
 /* Refusals that no retry mends come first. */
@@ -347,10 +370,18 @@ static void print_sync_end(struct show *s, struct agent *agent, int64_t took_ms,
                s->changed, writes, requests, (long long)(took_ms / 1000), (long long)(took_ms % 1000 / 10));
 }
 
-void show_end(struct show *s, struct agent *agent, int64_t took_ms, bool all_is_well) {
+int show_diff_exit(const struct show *s) {
+        if (s->timed_out)
+                return CLI_TIMED_OUT;
+        if (s->totals.failed || s->failure_count)
+                return CLI_ERROR;
+        return show_differences(s) ? CLI_DIFFERENT : CLI_OK;
+}
+
+void show_end(struct show *s, struct agent *agent, int64_t took_ms, int exit_code) {
         if (s->verb == SHOW_DIFF || s->format == SHOW_JSON) {
                 s->totals.failed += s->failure_count;
-                s->totals.exit_code = s->totals.failed ? 2 : show_differences(s) ? 1 : 0;
+                s->totals.exit_code = exit_code;
                 diff_print_end(&s->printer, &s->totals, &s->out);
         }
         clear_progress(s);
@@ -358,6 +389,6 @@ void show_end(struct show *s, struct agent *agent, int64_t took_ms, bool all_is_
         buf_clear(&s->out);
         print_failures(s);
         if (s->verb == SHOW_SYNC && s->format == SHOW_TEXT)
-                print_sync_end(s, agent, took_ms, all_is_well);
+                print_sync_end(s, agent, took_ms, exit_code == CLI_OK);
         fflush(stdout);
 }

@@ -23,10 +23,16 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
                    const struct err *rejected);
 void show_outcome(struct show *s, struct app *app, const struct outcome *o);
 void show_waiting(struct show *s, struct app *app, const char *what);
+/* Why nothing more is to be expected of the application: its repository or inventory cannot be read. */
+void show_trouble(struct show *s, struct app *app, const struct err *err);
 void show_settled(struct show *s, struct app *app, const struct err *prune_err);
 /* The command ends without being done; says what it waited for. Before show_end(). */
 void show_timed_out(struct show *s, int64_t timeout_ms);
-void show_end(struct show *s, struct agent *agent, int64_t took_ms, bool all_is_well);
+/* `exit_code` is what the command ends with; it stands in the last line. */
+void show_end(struct show *s, struct agent *agent, int64_t took_ms, int exit_code);
+
+/* The exit status of a diff, after show_timed_out(). */
+int show_diff_exit(const struct show *s);
 
 /* Objects so far that failed or were refused; that differ, are missing or would be pruned. */
 size_t show_failures(const struct show *s);

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/session.h"
 #include "cli/words.h"
+#include "diff/text.h"
 #include "diff/when.h"
 #include "kube/list.h"
 
@@ -55,22 +56,40 @@ static void on_done(void *ctx, struct str resource_version, const struct kube_st
         loop_stop(s->session.loop);
 }
 
+/* A cell of the table: what stands in a ConfigMap is not ours alone to write. */
+static void add_cell(struct buf *row, struct str text, size_t columns) {
+        size_t from = row->n;
+
+        text_add(row, text);
+        text_pad(row, from, columns);
+        buf_addch(row, ' ');
+}
+
+static struct str revision_of(const struct value *row, struct arena *a) {
+        struct str ref = words_ref(value_text(value_getc(row, "ref")));
+
+        return arena_strf(a, "%.*s @ %.*s", STR_FMT(ref), STR_FMT(str_sub(value_text(value_getc(row, "commit")), 0, 7)));
+}
+
+static void print_row(const struct value *row, int64_t now_ms) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(buf_done) struct buf out = buf_make(64 * 1024);
+        int64_t objects = 0, changed = 0;
+
+        value_to_i64(value_getc(row, "objects"), &objects);
+        value_to_i64(value_getc(row, "changed"), &changed);
+        add_cell(&out, value_text(value_getc(row, "application")), 20);
+        add_cell(&out, revision_of(row, a), 28);
+        add_cell(&out, value_text(value_getc(row, "sync")), 10);
+        buf_addf(&out, "%8lld  ", (long long)objects);
+        when_print_age(changed, now_ms, &out);
+        printf("%s\n", out.p);
+}
+
 static void print_table(const struct value *rows, int64_t now_ms) {
         printf("%-20s %-28s %-10s %8s  %s\n", "APPLICATION", "REVISION", "SYNC", "OBJECTS", "LAST CHANGE");
-        for (size_t i = 0; i < value_count(rows); i++) {
-                const struct value *row = rows->list.items[i];
-                _cleanup_(buf_done) struct buf age = buf_make(64);
-                char revision[64];
-                int64_t objects = 0, changed = 0;
-
-                value_to_i64(value_getc(row, "objects"), &objects);
-                value_to_i64(value_getc(row, "changed"), &changed);
-                snprintf(revision, sizeof revision, "%.*s @ %.7s", STR_FMT(words_ref(value_text(value_getc(row, "ref")))),
-                         value_text(value_getc(row, "commit")).p);
-                when_print_age(changed, now_ms, &age);
-                printf("%-20.*s %-28s %-10.*s %8lld  %s\n", STR_FMT(value_text(value_getc(row, "application"))), revision,
-                       STR_FMT(value_text(value_getc(row, "sync"))), (long long)objects, age.p);
-        }
+        for (size_t i = 0; i < value_count(rows); i++)
+                print_row(rows->list.items[i], now_ms);
 }
 
 static void list_inventories(struct status *s) {

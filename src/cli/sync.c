@@ -69,6 +69,13 @@ static void on_observed(void *ctx, struct app *app, const struct agent_timeline 
         (void)timeline;
 }
 
+static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
+        struct sync *s = ctx;
+
+        (void)what;
+        show_trouble(s->show, app, err);
+}
+
 static void set_options(struct sync *s) {
         struct oneshot *o = &s->oneshot;
 
@@ -95,16 +102,13 @@ static int finish(struct sync *s) {
                 synced &= app_sync_status(agent_app(o->agent, i)) == APP_SYNCED;
         if (o->timed_out)
                 show_timed_out(s->show, o->timeout_ms);
-        show_end(s->show, o->agent, loop_now_ms(o->session.loop) - s->started_ms, synced);
-        if (o->timed_out)
-                return CLI_TIMED_OUT;
-        if (o->rejected)
-                return CLI_ERROR;
-        return synced ? CLI_OK : CLI_DIFFERENT;
+        int exit_code = o->timed_out ? CLI_TIMED_OUT : o->rejected ? CLI_ERROR : synced ? CLI_OK : CLI_DIFFERENT;
+        show_end(s->show, o->agent, loop_now_ms(o->session.loop) - s->started_ms, exit_code);
+        return exit_code;
 }
 
 int cli_sync(int argc, char **argv) {
-        struct sync s = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, NULL } };
+        struct sync s = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble } };
         struct oneshot *o = &s.oneshot;
         struct option_group own = { "Sync", sync_options, ARRAY_LEN(sync_options), &s.flags };
         struct err err;
