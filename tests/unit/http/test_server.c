@@ -386,6 +386,8 @@ static void an_address_that_cannot_be_is_refused(void **state) {
                 assert_null(s);
                 assert_non_null(strstr(err.msg, "--listen"));
         }
+        ask(&w, "GET", "/healthz"); /* what there is goes on */
+        assert_int_equal(status(&w), 200);
         end(&w);
 }
 
@@ -402,6 +404,8 @@ static void a_port_in_use_is_told(void **state) {
         assert_true(http_server_new(w.loop, buf_str(&address), w.agent, &s, &err) < 0);
         assert_null(s);
         assert_non_null(strstr(err.msg, "in use"));
+        ask(&w, "GET", "/healthz");
+        assert_int_equal(status(&w), 200);
         end(&w);
 }
 
