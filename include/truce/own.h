@@ -31,12 +31,14 @@ TRUCE_API void truce_owners_free(struct truce_owners *owners);
 TRUCE_API const char *truce_owners_path(const struct truce_owners *owners);
 TRUCE_API size_t truce_owners_count(const struct truce_owners *owners);
 
-/* Of owner number i, in the order of managedFields; borrowed, never NULL. */
+/*
+ * Of owner number i, in the order of managedFields; borrowed, never NULL. The operation is "Apply" or "Update", the
+ * subresource empty for the object itself, the time RFC 3339 or empty.
+ */
 TRUCE_API const char *truce_owner_manager(const struct truce_owners *owners, size_t i);
-TRUCE_API const char *truce_owner_operation(const struct truce_owners *owners, size_t i); /* "Apply", "Update" */
-TRUCE_API const char *truce_owner_subresource(const struct truce_owners *owners,
-                                              size_t i);                             /* "" for the object itself */
-TRUCE_API const char *truce_owner_time(const struct truce_owners *owners, size_t i); /* RFC 3339, or "" */
+TRUCE_API const char *truce_owner_operation(const struct truce_owners *owners, size_t i);
+TRUCE_API const char *truce_owner_subresource(const struct truce_owners *owners, size_t i);
+TRUCE_API const char *truce_owner_time(const struct truce_owners *owners, size_t i);
 
 /* Every path owner number i has in the object, one a line, in the server's order. */
 TRUCE_API char *truce_owner_fields(const struct truce_owners *owners, size_t i);
