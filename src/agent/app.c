@@ -9,6 +9,7 @@
 
 #define REDISCOVER_FIRST_MS 5000
 #define REDISCOVER_MAX_MS (60 * INT64_C(1000))
+#define PARKED_REASON "the cluster does not serve its kind yet"
 
 #define REMIND_MS (60 * INT64_C(1000))
 
@@ -418,6 +419,7 @@ void app_set_desired(struct app *app, struct desired_set *set) {
         app->concluded = false;
         app->observed = false;
         app->discoveries = 0;
+        app->parked_told = false;
         desired_set_free(old);
         app_kick(app);
 }
@@ -715,7 +717,7 @@ static bool may_start(struct app *app, struct item *item) {
                 return false;
         }
         if (!k || cluster_kind_state(k) == CLUSTER_KIND_UNKNOWN) {
-                finish_unstarted(item, ITEM_PARKED, OUTCOME_PARKED, NULL, "the cluster does not serve its kind yet");
+                finish_unstarted(item, ITEM_PARKED, OUTCOME_PARKED, NULL, PARKED_REASON);
                 return false;
         }
         if (cluster_kind_state(k) == CLUSTER_KIND_FAILED) {
@@ -847,6 +849,30 @@ static bool anything_parked(const struct app *app) {
         return false;
 }
 
+/*
+ * Once a set; what is found to be parked later is told by may_start(). An object whose scope is not known has no id yet:
+ * it goes by the namespace that it names.
+ */
+static void tell_parked(struct app *app) {
+        if (app->parked_told)
+                return;
+        app->parked_told = true;
+        for (size_t i = 0; i < app->desired->count; i++) {
+                const struct desired *d = &app->desired->objects[i];
+
+                if (d->state != DESIRED_PARKED)
+                        continue;
+                _cleanup_(arena_freep) struct arena *a = arena_new(0);
+                struct str id = d->id.n ? d->id : manifest_id(d->gvk.group, d->gvk.kind, d->ns, d->name, a);
+                struct outcome o = {
+                        .kind = OUTCOME_PARKED, .id = id.p, .file = d->file, .line = d->line, .secret = d->secret,
+                        .reason = PARKED_REASON, .retry_in_ms = -1,
+                };
+
+                app->env.hooks.outcome(app->env.ctx, app, &o);
+        }
+}
+
 static void rediscovered(void *ctx, const struct err *err) {
         struct app *app = ctx;
 
@@ -893,6 +919,7 @@ static bool prune_is_running(struct app *app) {
 static void settle(struct app *app) {
         if (app->settled)
                 return;
+        tell_parked(app);
         if (!app->concluded && app->mode != DECIDE_DIFF) {
                 app->concluded = true;
                 buf_clear(&app->status);

@@ -88,6 +88,7 @@ struct app {
         bool kinds_read;              /* every kind in question is synced, failed or not served */
         const struct desired **crds;  /* of the set in force */
         size_t crd_count;
+        bool parked_told;             /* of this set */
         struct types *types;
         struct loop_timer *pump, *retry;
         int64_t wake_at_ms;           /* when `retry` fires, while it runs */

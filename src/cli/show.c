@@ -215,13 +215,30 @@ static void show_note(struct show *s, const struct outcome *o, const struct deci
         add_line(s, note_word(n->kind), o->id, buf_str(&rest));
 }
 
+/* Why an object is not touched; where it stands in Git when nothing else says so. */
+static void reason_of(const struct outcome *o, struct buf *out) {
+        text_add(out, str_from(o->reason));
+        if (o->kind != OUTCOME_PARKED || !o->file.n)
+                return;
+        buf_addc(out, "  ");
+        text_add(out, o->file);
+        buf_addf(out, ":%u", o->line);
+}
+
+static void add_reason(struct show *s, const struct outcome *o) {
+        _cleanup_(buf_done) struct buf rest = buf_make(16 * 1024);
+
+        reason_of(o, &rest);
+        add_line(s, words_outcome(o->kind), o->id, buf_str(&rest));
+}
+
 static void show_sync_outcome(struct show *s, const struct outcome *o) {
         _cleanup_(buf_done) struct buf rest = buf_make(16 * 1024);
 
         if (o->kind == OUTCOME_CONFIGURED)
                 words_change(o, &rest);
         else if (o->reason[0])
-                text_add(&rest, str_from(o->reason));
+                reason_of(o, &rest);
         else if (o->kind == OUTCOME_PRUNED && o->file.n)
                 buf_addf(&rest, "(left Git; was in %.*s)", STR_FMT(o->file));
         if (words_outcome(o->kind) && !o->err)
@@ -237,7 +254,7 @@ static void show_diff_outcome(struct show *s, const struct outcome *o) {
 
         if (o->kind == OUTCOME_EXTRA || o->kind == OUTCOME_KEPT || o->kind == OUTCOME_PARKED) {
                 if (s->format == SHOW_TEXT)
-                        add_line(s, words_outcome(o->kind), o->id, str_from(o->reason));
+                        add_reason(s, o);
                 return;
         }
         if ((o->kind == OUTCOME_DIFFERS || o->kind == OUTCOME_MISSING || o->note_count) && words_compare(o, a, &d) == 0)

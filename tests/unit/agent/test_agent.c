@@ -24,7 +24,7 @@ struct world {
         struct git_memory *git; /* freed with its source by the agent that polls it */
         struct config *config;
         struct agent *agent;
-        unsigned settled, rejected, trouble, failed;
+        unsigned settled, rejected, trouble, failed, parked;
         unsigned closed_doors; /* so many times the repository cannot be opened */
         struct err prune_err;
 };
@@ -34,6 +34,7 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
 
         (void)app;
         w->failed += o->err != NULL;
+        w->parked += o->kind == OUTCOME_PARKED;
 }
 
 static void on_waiting(void *ctx, struct app *app, const char *what) {
@@ -368,6 +369,21 @@ static void a_kind_that_cannot_be_watched_fails_by_name_and_asks_no_more(void **
         end(&w);
 }
 
+static void an_object_of_an_unknown_kind_is_told_once(void **state) {
+        struct app_counts c;
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1") "---\napiVersion: example.io/v1\nkind: Widget\nmetadata: {name: w}\n");
+        assert_int_equal(w.parked, 1);
+        app_counts(agent_app(w.agent, 0), &c);
+        assert_int_equal(c.parked, 1);
+        assert_int_equal(c.synced, 1);
+        loop_run_for(w.loop, 10 * A_WHILE_MS);
+        assert_int_equal(w.parked, 1);
+        end(&w);
+}
+
 /* Discovery lists it, its LIST is 404: an aggregated API that comes and goes. */
 static void a_kind_that_is_listed_but_not_served_is_asked_for_at_a_growing_pause(void **state) {
         struct script_answer gone = { .status = 404, .body = STR("404 page not found") };
@@ -413,6 +429,7 @@ int main(void) {
                 cmocka_unit_test(a_server_that_is_away_is_waited_for),
                 cmocka_unit_test(a_repository_that_cannot_be_opened_is_tried_again),
                 cmocka_unit_test(a_kind_that_cannot_be_watched_fails_by_name_and_asks_no_more),
+                cmocka_unit_test(an_object_of_an_unknown_kind_is_told_once),
                 cmocka_unit_test(a_kind_that_is_listed_but_not_served_is_asked_for_at_a_growing_pause),
                 cmocka_unit_test(an_agent_can_be_freed_at_any_moment),
         };
