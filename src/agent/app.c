@@ -81,17 +81,25 @@ void item_hold(struct item *item) {
         app_wake(item->app, item->hold_until_ms);
 }
 
+/* The request got lost, or lost a race: it says nothing about the object, and is tried again soon and without end. */
+static bool is_mishap(int code) {
+        return code == ERR_CONFLICT || code == ERR_UNREACHABLE || code == ERR_TIMEOUT || code == ERR_THROTTLED ||
+               code == ERR_GONE;
+}
+
+/* What the server refuses is tried again as syncPolicy.retry says. */
 static void schedule_retry(struct item *item, const struct err *err) {
         struct app *app = item->app;
-        int64_t now_ms = loop_now_ms(app->env.loop);
+        const struct config_retry *retry = &app->config->retry;
+        struct backoff slow = { retry->first_ms, (double)retry->factor, retry->max_ms };
+        bool mishap = is_mishap(err->code);
 
         item->attempts++;
-        if (!err_is_transient(err->code)) {
-                item->retry_at_ms = 0;
+        item->retry_at_ms = 0;
+        if (!err_is_transient(err->code) || (!mishap && retry->limit >= 0 && item->attempts > retry->limit))
                 return;
-        }
-        item->retry_at_ms = now_ms + backoff_after(&BACKOFF_OBJECT, item->attempts, err,
-                                                   (unsigned)loop_random(app->env.loop, 1000));
+        item->retry_at_ms = loop_now_ms(app->env.loop) + backoff_after(mishap ? &BACKOFF_OBJECT : &slow, item->attempts, err,
+                                                                       (unsigned)loop_random(app->env.loop, 1000));
         app_wake(app, item->retry_at_ms);
 }
 
@@ -199,6 +207,7 @@ void app_free(struct app *app) {
         desired_set_free(app->desired);
         free(app->crds);
         told_clear(&app->told_crd);
+        told_clear(&app->told_slow);
         buf_done(&app->status);
         free(app);
 }

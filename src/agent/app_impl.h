@@ -93,6 +93,7 @@ struct app {
         struct loop_timer *pump, *retry;
         int64_t wake_at_ms;           /* when `retry` fires, while it runs */
         struct told told_crd;         /* the CRD that is waited for */
+        struct told told_slow;        /* answers that are waited for */
         struct prune_run *prune;      /* while deletions go on */
         bool prune_done;              /* for the set in force */
         struct err prune_err;

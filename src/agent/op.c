@@ -20,6 +20,7 @@
 #define OP_MAX_ROUNDS 12      /* requests of one op; a contested object is given up on and retried later */
 #define OP_JITTER_FROM_ROUND 4
 #define OP_JITTER_MS 500
+#define OP_SLOW_MS 5000
 #define NOTES_MAX_BYTES (64 * 1024)
 
 enum op_await { OP_NOTHING, OP_GET, OP_DRY_RUN, OP_APPLY, OP_PATCH };
@@ -29,7 +30,7 @@ struct op {
         struct app *app;
         struct cluster_kind *kind;
         struct kube_op *call;
-        struct loop_timer *again;  /* begins a round after a lost race */
+        struct loop_timer *again;  /* begins a round after a lost race; during a request: it takes long */
         struct arena *arena;       /* of this round */
         struct decide_input in;
         struct decision decision;
@@ -207,7 +208,23 @@ static bool dry_run_is_no_op(struct op *op, const struct value *answer, const st
 /* --- answers ---------------------------------------------------------------------------------------------------- */
 
 static void again_now(void *ctx) {
-        get(ctx);
+        struct op *op = ctx;
+
+        if (op->call)
+                app_tell_waiting(op->app, &op->app->told_slow, "the API server to answer");
+        else
+                get(op);
+}
+
+/* A request is under way; one that takes long is told, not ended: the transport has a deadline of its own. */
+static void sent(struct op *op, struct kube_op *call) {
+        op->call = call;
+        loop_timer_start(op->again, OP_SLOW_MS);
+}
+
+static void received(struct op *op) {
+        op->call = NULL;
+        loop_timer_stop(op->again);
 }
 
 /* Lost a race, or do not know what happened: read and decide again, a little later when it goes on like that. */
@@ -227,7 +244,7 @@ static void got(void *ctx, const struct kube_result *result) {
         const struct desired *d = op->item->desired;
         struct err err = result->err;
 
-        op->call = NULL;
+        received(op);
         op->item->read_first = false;
         if (err.code == ERR_NOTFOUND && !result->status.not_served) {
                 cluster_drop(op->kind, d->ns, d->name);
@@ -250,7 +267,7 @@ static void get(struct op *op) {
 
         op->await = OP_GET;
         op->app->counts.requests++;
-        op->call = kube_client_get(op->app->env.client, &at, 0, got, op);
+        sent(op, kube_client_get(op->app->env.client, &at, 0, got, op));
 }
 
 static void send_decision(struct op *op);
@@ -458,7 +475,7 @@ static void patch_answered(struct op *op, const struct kube_result *result) {
 static void answered(void *ctx, const struct kube_result *result) {
         struct op *op = ctx;
 
-        op->call = NULL;
+        received(op);
         if (result->err.code)
                 refused(op, result);
         else if (op->await == OP_DRY_RUN)
@@ -490,8 +507,8 @@ static void send_apply(struct op *op, bool dry_run) {
                 op->app->counts.dry_runs++;
         else
                 op->app->counts.writes++;
-        op->call = kube_client_apply(op->app->env.client, &at, value_canonical(op->arena, op->decision.body), &how,
-                                     answered, op);
+        sent(op, kube_client_apply(op->app->env.client, &at, value_canonical(op->arena, op->decision.body), &how,
+                                   answered, op));
 }
 
 static void send_patch(struct op *op) {
@@ -506,8 +523,8 @@ static void send_patch(struct op *op) {
         op->await = OP_PATCH;
         op->app->counts.requests++;
         op->app->counts.writes++;
-        op->call = kube_client_patch(op->app->env.client, &at, KUBE_PATCH_JSON,
-                                     value_canonical(op->arena, op->decision.patch), &how, answered, op);
+        sent(op, kube_client_patch(op->app->env.client, &at, KUBE_PATCH_JSON,
+                                   value_canonical(op->arena, op->decision.patch), &how, answered, op));
 }
 
 static void keep_withheld(struct op *op) {

@@ -96,11 +96,13 @@ outage() {
 	$stop
 	put_shop "$size"
 	commit "size $size"
-	# Without etcd the API server goes on answering watches.
+	# Without etcd the API server goes on serving watches, and answers writes late or never.
 	if [ "$stop" = stop_apiserver ]; then
 		wait_until 10 is_not_ready
 		grep -q 'API server' "$WORK/page" || fail "/readyz does not say what is wrong: $(cat "$WORK/page")"
 		agent_waits 5 'msg="does not work now, tried again"'
+	else
+		agent_waits 15 'for="the API server to answer"'
 	fi
 	assert_eq 200 "$(url /healthz)" '/healthz during the outage'
 	sleep "$OUTAGE_S"
