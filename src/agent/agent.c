@@ -540,22 +540,28 @@ static void on_warning(void *ctx, struct str text) {
         log_event(LOG_WARN, "kube", "the API server warns", "text", copy, NULL);
 }
 
-static struct git_source *open_remote(void *ctx, const void *key, struct err *err) {
-        struct agent *agent = ctx;
-        const struct config_app *app = key;
-        struct git_source *source = NULL;
+int agent_open_remote(const struct config *c, const struct config_app *app, struct git_source **ret_source,
+                      struct err *err) {
         struct git_remote_options o = {
                 .url = app->repo_url,
-                .store_dir = agent->config->agent.data_dir,
+                .store_dir = c->agent.data_dir,
+                .ca_file = c->agent.git_ca,
                 .allow_file = true, /* config_settle() refused what is not allowed */
         };
 
-        if (agent->options.open_source)
-                return agent->options.open_source(agent->options.open_ctx, app, err);
         if (app->repository)
                 o.credentials = (struct git_credentials){ .username = app->repository->username,
                                                           .password = app->repository->password };
-        return git_remote_open(&o, &source, err) < 0 ? NULL : source;
+        return git_remote_open(&o, ret_source, err);
+}
+
+static struct git_source *open_remote(void *ctx, const void *key, struct err *err) {
+        struct agent *agent = ctx;
+        struct git_source *source = NULL;
+
+        if (agent->options.open_source)
+                return agent->options.open_source(agent->options.open_ctx, key, err);
+        return agent_open_remote(agent->config, key, &source, err) < 0 ? NULL : source;
 }
 
 static int subscribe(struct entry *e, struct err *err) {

@@ -60,6 +60,10 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
 void agent_free(struct agent *agent);
 DEFINE_CLEANUP(struct agent *, agent_free)
 
+/* The remote repository of an application, with its credentials and the agent's settings. Errors as git_remote_open(). */
+int agent_open_remote(const struct config *c, const struct config_app *app, struct git_source **ret_source,
+                      struct err *err);
+
 /* Begins; callbacks come from the loop. */
 void agent_start(struct agent *agent);
 /* Looks at Git now (webhook, SIGHUP). */

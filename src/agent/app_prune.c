@@ -421,11 +421,33 @@ static void tell_kept(struct app *app, const struct prune_plan *plan) {
         }
 }
 
-static void tell_extra(struct app *app, const struct prune_plan *plan) {
+/* An object may ask not to be remarked on when it has left Git and stays. */
+static bool is_remarked(const struct app *app, const struct inventory_entry *e) {
+        struct cluster_kind *k = app_kind_of(app, str_from(e->id), str_from(e->version));
+        struct inventory_id id;
+        const struct live *live = k && inventory_id_split(str_from(e->id), &id) ? cluster_find(k, id.namespace, id.name)
+                                                                                : NULL;
+        if (!live)
+                return true;
+
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct managed owners;
+        return !manifest_value_ignores_extraneous(live_value(live, a, &owners));
+}
+
+/* Returns how many there are. */
+static size_t tell_extra(struct app *app, const struct prune_plan *plan) {
+        size_t count = 0;
+
         for (size_t i = 0; i < plan->count; i++) {
-                if (plan->steps[i].verdict == PRUNE_DELETE)
-                        tell(app, OUTCOME_EXTRA, plan->steps[i].entry->id, "left Git; it would be pruned", NULL);
+                const struct inventory_entry *e = plan->steps[i].entry;
+
+                if (plan->steps[i].verdict != PRUNE_DELETE || !is_remarked(app, e))
+                        continue;
+                tell(app, OUTCOME_EXTRA, e->id, "left Git; it would be pruned", NULL);
+                count++;
         }
+        return count;
 }
 
 /* A diff shows what left Git also where a sync would stop: the budget is about deleting, not about looking. */
@@ -435,8 +457,7 @@ static void tell_stopped(struct app *app, const struct prune_input *in) {
 
         if (app->mode != DECIDE_DIFF || prune_plan(in, &none, &plan, NULL) < 0)
                 return;
-        app->extra = plan.deletions;
-        tell_extra(app, &plan);
+        app->extra = tell_extra(app, &plan);
         prune_plan_done(&plan);
 }
 
@@ -467,8 +488,7 @@ bool app_prune_start(struct app *app) {
         if (run) {
                 begin_run(app, &plan);
         } else {
-                app->extra = plan.deletions;
-                tell_extra(app, &plan);
+                app->extra = tell_extra(app, &plan);
         }
         prune_plan_done(&plan);
         return run;

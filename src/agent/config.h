@@ -10,7 +10,8 @@
  *  - unknown: an error with file:line and the nearest known key. Any error means that nothing of it is used.
  * Never silently ignored. Content of Secrets never gets into a message.
  *
- * Semantics are Argo CD's where it has them: targetRevision HEAD, path ".", retry 5 times after 5 s, 10 s … 3 min; without
+ * Semantics are Argo CD's where it has them: targetRevision HEAD, path ".", retries after 5 s, 10 s … 3 min (without
+ * end unless a limit is set: after an outage nobody should have to push a commit); without
  * syncPolicy.automated an application is only watched and reported (detect-only).
  *
  * The poll interval is 30 s by default (Argo CD: 120–180 s): a poll is one listing of refs per repository, shared by all
@@ -96,13 +97,14 @@ struct config_app {
 /* Settings of the whole agent: kind Agent, and the flags of the same names. */
 struct config_agent {
         struct str installation_id;    /* a legal label value; "": the same as `ns` */
-        struct str ns;                 /* where truce keeps its inventory and lease */
+        struct str ns;                 /* where truce keeps its inventory */
         struct str control_ns;         /* applications of this namespace go by their bare name, as Argo CD's own do */
         struct str kubeconfig;         /* empty: $KUBECONFIG, in-cluster, ~/.kube/config */
         struct str context;
         struct str data_dir;           /* where Git stores lie */
         int64_t poll_ms;
         int64_t git_timeout_ms;        /* one Git operation */
+        struct str git_ca;             /* PEM file for Git servers; empty: the system's */
         int64_t workers;               /* pool threads for rendering and diffs */
         int64_t git_workers;
         int64_t apply_parallel;        /* writes in flight */

@@ -53,7 +53,7 @@ struct config_app config_app_default(void) {
                 .path = STR("."),
                 .revision = STR("HEAD"),
                 .project_name = STR("default"),
-                .retry = { .limit = 5, .first_ms = 5000, .factor = 2, .max_ms = 3 * 60 * 1000 },
+                .retry = { .limit = -1, .first_ms = 5000, .factor = 2, .max_ms = 3 * 60 * 1000 },
         };
 }
 

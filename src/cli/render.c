@@ -67,15 +67,6 @@ static void print_problems(const struct manifest_problem *problems, size_t count
         }
 }
 
-static int open_source(const struct config *c, const struct config_app *app, struct git_source **ret, struct err *err) {
-        struct git_remote_options o = { .url = app->repo_url, .store_dir = c->agent.data_dir, .allow_file = true };
-
-        if (app->repository)
-                o.credentials = (struct git_credentials){ .username = app->repository->username,
-                                                          .password = app->repository->password };
-        return git_remote_open(&o, ret, err);
-}
-
 static int render(const struct config *c, const struct config_app *app, int output, struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(manifest_set_freep) struct manifest_set *set = NULL;
@@ -87,7 +78,7 @@ static int render(const struct config *c, const struct config_app *app, int outp
         };
         struct git_source *source = NULL;
         struct git_revision rev;
-        int r = open_source(c, app, &source, err);
+        int r = agent_open_remote(c, app, &source, err);
 
         if (r == 0)
                 r = git_source_resolve(source, app->revision, d, a, &rev, err);

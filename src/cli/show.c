@@ -112,6 +112,10 @@ static void flush(struct show *s) {
         buf_clear(&s->out);
 }
 
+static const char *plural(size_t count, const char *one, const char *many) {
+        return count == 1 ? one : many;
+}
+
 /* --- one object ------------------------------------------------------------------------------------------------- */
 
 static void add_title(struct buf *out, const char *id) {
@@ -319,7 +323,7 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
         text_add(&s->out, words_ref(r->ref));
         buf_addf(&s->out, " @ %.*s  \"", SHORT_OID, r->commit);
         text_add_cut(&s->out, r->subject, 50);
-        buf_addf(&s->out, "\"   %zu objects\n", set->count);
+        buf_addf(&s->out, "\"   %zu %s\n", set->count, plural(set->count, "object", "objects"));
         flush(s);
 }
 
@@ -383,8 +387,9 @@ static void print_sync_end(struct show *s, struct agent *agent, int64_t took_ms,
                 writes += c.writes;
                 requests += c.requests;
         }
-        printf("%s   %zu changed, %zu writes, %zu requests   %lld.%02lld s\n", all_is_well ? "synced" : "not synced",
-               s->changed, writes, requests, (long long)(took_ms / 1000), (long long)(took_ms % 1000 / 10));
+        printf("%s   %zu changed, %zu %s, %zu %s   %lld.%02lld s\n", all_is_well ? "synced" : "not synced", s->changed, writes,
+               plural(writes, "write", "writes"), requests, plural(requests, "request", "requests"),
+               (long long)(took_ms / 1000), (long long)(took_ms % 1000 / 10));
 }
 
 int show_diff_exit(const struct show *s) {

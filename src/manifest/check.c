@@ -256,10 +256,6 @@ static void on_flux_prune(struct making *m, const struct value_member *e) {
         m->o.prune_disabled |= annotation_is_word(value_text(e->value), "disabled");
 }
 
-static void on_compare_options(struct making *m, const struct value_member *e) {
-        m->o.ignore_extraneous = sync_options_have(value_text(e->value), "IgnoreExtraneous");
-}
-
 static const struct {
         const char *key;
         void (*on)(struct making *m, const struct value_member *e);
@@ -268,7 +264,6 @@ static const struct {
         { "helm.sh/hook", on_hook },
         { "argocd.argoproj.io/sync-wave", on_wave },
         { "argocd.argoproj.io/sync-options", on_sync_options },
-        { "argocd.argoproj.io/compare-options", on_compare_options },
         { "helm.sh/resource-policy", on_resource_policy },
         { "kustomize.toolkit.fluxcd.io/prune", on_flux_prune },
 };

@@ -33,6 +33,10 @@ bool manifest_value_is_skipped(const struct value *object) {
                annotation_is_word(annotation(object, "kustomize.toolkit.fluxcd.io/reconcile"), "disabled");
 }
 
+bool manifest_value_ignores_extraneous(const struct value *object) {
+        return sync_options_have(annotation(object, "argocd.argoproj.io/compare-options"), "IgnoreExtraneous");
+}
+
 struct str manifest_title(const struct manifest_object *o, struct arena *a) {
         return arena_strf(a, "%.*s%s%.*s %.*s%s%.*s", STR_FMT(o->group), o->group.n ? "/" : "", STR_FMT(o->kind),
                           STR_FMT(o->ns), o->ns.n ? "/" : "", STR_FMT(o->name));

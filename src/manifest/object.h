@@ -47,7 +47,6 @@ struct manifest_object {
         bool keep;              /* helm.sh/resource-policy: keep */
         bool skip_reconcile;    /* argocd.argoproj.io/skip-reconcile: "true", or Flux' reconcile: disabled: neither
                                  * compared nor applied nor pruned, yet desired */
-        bool ignore_extraneous; /* compare-options IgnoreExtraneous */
 };
 
 /* Is the object protected from prune by any of its annotations? */
@@ -58,6 +57,9 @@ bool manifest_value_is_kept(const struct value *object);
 
 /* Does the object carry argocd.argoproj.io/skip-reconcile: "true" or its Flux likeness? */
 bool manifest_value_is_skipped(const struct value *object);
+
+/* Does it carry compare-options IgnoreExtraneous: when it has left Git and stays, that is no difference? */
+bool manifest_value_ignores_extraneous(const struct value *object);
 
 /* "apps/Deployment shop/web", "Namespace shop": for messages. In the arena. */
 struct str manifest_title(const struct manifest_object *o, struct arena *a);

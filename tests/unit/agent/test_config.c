@@ -84,7 +84,7 @@ static void an_application_gets_argo_cds_defaults(void **state) {
         assert_false(a->automated);
         assert_false(a->prune);
         assert_false(a->self_heal);
-        assert_int_equal(a->retry.limit, 5);
+        assert_int_equal(a->retry.limit, -1);
         assert_int_equal(a->retry.first_ms, 5000);
         assert_int_equal(a->retry.factor, 2);
         assert_int_equal(a->retry.max_ms, 180000);
@@ -568,7 +568,7 @@ static void flags_make_the_same_application(void **state) {
         assert_str(a->path, "deploy");
         assert_str(a->revision, "HEAD");
         assert_true(a->automated && a->prune && a->self_heal && a->recurse && a->create_namespace && a->from_flags);
-        assert_int_equal(a->retry.limit, 5);
+        assert_int_equal(a->retry.limit, -1);
         assert_null(a->repository);
 }
 

@@ -199,7 +199,7 @@ static void annotations_make_truce_do_less(void **state) {
                 assert_int_equal(o->delete_disabled, flags[i].delete_disabled);
                 assert_int_equal(o->keep, flags[i].keep);
                 assert_int_equal(o->skip_reconcile, flags[i].skip);
-                assert_int_equal(o->ignore_extraneous, flags[i].ignore);
+                assert_int_equal(manifest_value_ignores_extraneous(o->value), flags[i].ignore);
                 assert_int_equal(manifest_is_kept(o), flags[i].prune_disabled || flags[i].delete_disabled ||
                                                               flags[i].keep);
                 assert_int_equal(manifest_value_is_kept(o->value), manifest_is_kept(o));
