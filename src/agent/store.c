@@ -428,6 +428,21 @@ static void save_namespace_created(void *ctx, const struct kube_result *result) 
                 save_next(a);
 }
 
+/* False when none was thought to be stored. */
+static bool forget_shards(struct store_app *a) {
+        bool any = false;
+
+        for (size_t i = 0; i < INVENTORY_MAX_SHARDS; i++) {
+                any |= a->shard[i].rv != NULL;
+                free(TAKE_PTR(a->shard[i].rv));
+        }
+        return any;
+}
+
+/*
+ * Somebody deleted an inventory: ours is written anew, whole. Of shards that are there still, the creation says so, and
+ * that is a conflict like any other.
+ */
 static void shard_saved(void *ctx, const struct kube_result *result) {
         struct store_app *a = ctx;
         struct err err = result->err;
@@ -435,6 +450,11 @@ static void shard_saved(void *ctx, const struct kube_result *result) {
         a->op = NULL;
         if (result->status.namespace_missing && !a->made_namespace) {
                 create_namespace(a->store, &a->op, save_namespace_created, a);
+                return;
+        }
+        if (err.code == ERR_NOTFOUND && !result->status.namespace_missing && forget_shards(a)) {
+                a->left = a->saving_shards;
+                save_next(a);
                 return;
         }
         if (result->status.conflict == KUBE_CONFLICT_EXISTS)

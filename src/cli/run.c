@@ -174,8 +174,9 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
 
         (void)ctx;
-        log_event_limited(LOG_WARN, "agent", "does not work now, tried again", "what", what, "app", app_name(app, a), "err",
-                          err->msg, NULL);
+        if (app) /* lines are told apart by their first pair */
+                what = arena_strf(a, "%s of %s", what, app_name(app, a)).p;
+        log_event_limited(LOG_WARN, "agent", "does not work now, tried again", "what", what, "err", err->msg, NULL);
 }
 
 static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble };

@@ -16,6 +16,7 @@
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " name "}\ndata: {key: \"" value "\"}\n"
 #define IN_SHOP "/api/v1/namespaces/shop/*" /* applies, not the inventory */
 #define PATH_A "/api/v1/namespaces/shop/configmaps/a"
+#define INVENTORY "/api/v1/namespaces/truce/configmaps/truce-inventory-shop"
 #define PATH_B "/api/v1/namespaces/shop/configmaps/b"
 
 struct world {
@@ -369,6 +370,21 @@ static void a_kind_that_cannot_be_watched_fails_by_name_and_asks_no_more(void **
         end(&w);
 }
 
+static void a_deleted_inventory_is_written_again(void **state) {
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        assert_true(map_remove(w.twin.objects, STR(INVENTORY)));
+        push(&w, CM("a", "1") "---\n" CM("b", "2"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_non_null(map_find(w.twin.objects, STR(PATH_B)));
+        assert_non_null(map_find(w.twin.objects, STR(INVENTORY)));
+        assert_non_null(strstr(map_find(w.twin.objects, STR(INVENTORY)), "/ConfigMap/shop/a"));
+        assert_int_equal(w.trouble, 0);
+        end(&w);
+}
+
 static void an_object_of_an_unknown_kind_is_told_once(void **state) {
         struct app_counts c;
         struct world w;
@@ -429,6 +445,7 @@ int main(void) {
                 cmocka_unit_test(a_server_that_is_away_is_waited_for),
                 cmocka_unit_test(a_repository_that_cannot_be_opened_is_tried_again),
                 cmocka_unit_test(a_kind_that_cannot_be_watched_fails_by_name_and_asks_no_more),
+                cmocka_unit_test(a_deleted_inventory_is_written_again),
                 cmocka_unit_test(an_object_of_an_unknown_kind_is_told_once),
                 cmocka_unit_test(a_kind_that_is_listed_but_not_served_is_asked_for_at_a_growing_pause),
                 cmocka_unit_test(an_agent_can_be_freed_at_any_moment),

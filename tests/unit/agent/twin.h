@@ -150,6 +150,8 @@ static int twin_write(void *ctx, const struct script_request *r, struct script_a
         if (r->method == KUBE_POST)
                 path = arena_strf(a, "%.*s/%.*s", STR_FMT(path), STR_FMT(value_text(value_path(object, "metadata", "name", NULL))));
         bool existed = map_find(t->objects, path) != NULL;
+        if (!existed && str_contains(r->content_type, STR("merge-patch")))
+                return twin_not_found(t, answer);
         if (r->method == KUBE_PATCH)
                 object = twin_with_owner(a, object);
         return twin_answer(t, answer, existed ? 200 : 201, twin_store(t, path, object, a));
