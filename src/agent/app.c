@@ -103,6 +103,14 @@ static void schedule_retry(struct item *item, const struct err *err) {
         app_wake(app, item->retry_at_ms);
 }
 
+/* Without self-heal what this commit has brought about is only looked at; what it has not yet is still applied. */
+static void look_or_heal(struct item *item) {
+        const struct app *app = item->app;
+
+        if (item->state == ITEM_SYNCED || item->state == ITEM_OUT_OF_SYNC)
+                item->look_only = app->mode == DECIDE_AUTO && !app->config->self_heal;
+}
+
 void item_finish(struct item *item, enum item_state state, const struct outcome *outcome, const struct err *err) {
         struct app *app = item->app;
         struct outcome o = *outcome;
@@ -112,6 +120,7 @@ void item_finish(struct item *item, enum item_state state, const struct outcome 
                 app->running--;
         }
         item->state = state;
+        item->ended_ms = loop_now_ms(app->env.loop);
         o.retry_in_ms = -1;
         if (state == ITEM_FAILED || state == ITEM_REFUSED) {
                 schedule_retry(item, err);
@@ -123,6 +132,7 @@ void item_finish(struct item *item, enum item_state state, const struct outcome 
         app->env.hooks.outcome(app->env.ctx, app, &o);
         if (item->again) {
                 item->again = false;
+                look_or_heal(item);
                 item_queue(item);
         }
         app_kick(app);
@@ -986,6 +996,25 @@ static void note_echo(struct app *app, struct item *item, const struct live *liv
         app_kick(app);
 }
 
+/*
+ * What fails is not tried with every change of its status, only after a pause that grows with the failures: also what
+ * the server calls invalid, for a change may be the cure. False when it may be tried now.
+ */
+static bool is_too_soon(struct item *item) {
+        struct app *app = item->app;
+        int64_t due_ms = item->retry_at_ms;
+
+        if (item->state != ITEM_FAILED)
+                return false;
+        if (!due_ms)
+                due_ms = item->ended_ms + backoff_ms(&BACKOFF_OBJECT, item->attempts);
+        if (due_ms <= loop_now_ms(app->env.loop))
+                return false;
+        item->retry_at_ms = due_ms;
+        app_wake(app, due_ms);
+        return true;
+}
+
 void app_live_changed(struct app *app, struct str id, const struct live *live) {
         struct item *item = map_find(app->items, id);
 
@@ -1000,7 +1029,9 @@ void app_live_changed(struct app *app, struct str id, const struct live *live) {
         if (!item->noticed_ms)
                 item->noticed_ms = loop_now_ms(app->env.loop);
         item->read_first |= live == NULL;
-        item->look_only = !app->config->self_heal;
+        look_or_heal(item);
+        if (live && is_too_soon(item))
+                return;
         item_queue(item);
 }
 

@@ -43,6 +43,7 @@ struct item {
         int64_t noticed_ms;     /* when a change was noticed that has not been decided on yet; 0: none */
         int64_t retry_at_ms;    /* FAILED; 0: no retry */
         unsigned attempts;      /* failures in a row */
+        int64_t ended_ms;       /* of the last attempt */
         int64_t hold_until_ms;  /* replicas are not taken back before; 0: no hold was begun */
         bool no_hold;           /* this commit set or changed replicas: they come back without a hold */
         bool replicas_left;     /* this commit removed replicas from Git, and that has not been acted on */

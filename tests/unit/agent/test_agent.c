@@ -324,6 +324,28 @@ static void one_object_that_fails_stops_no_other(void **state) {
         end(&w);
 }
 
+/* Somebody writes its status all the time: the pause between attempts grows all the same. */
+static void an_object_that_fails_is_not_tried_with_every_event(void **state) {
+        struct script_answer invalid = {
+                .status = 422,
+                .body = STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":\"Invalid\","
+                            "\"message\":\"bad\",\"code\":422}"),
+        };
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        script_on(w.twin.script, KUBE_PATCH, PATH_A, &invalid);
+        size_t before = script_count(w.twin.script, KUBE_PATCH, PATH_A);
+        for (unsigned i = 0; i < 600; i++) {
+                edit(&w, STR(PATH_A), i % 2 ? "one way" : "another way");
+                loop_run_for(w.loop, 100);
+        }
+        size_t tried = script_count(w.twin.script, KUBE_PATCH, PATH_A) - before;
+        assert_in_range(tried, 3, 10); /* in a minute: after 0.25 s, 0.5 s, 1 s … */
+        end(&w);
+}
+
 static void a_server_that_is_away_is_waited_for(void **state) {
         struct script_answer away = { .error = ERR_UNREACHABLE, .times = 3 };
         struct world w;
@@ -442,6 +464,7 @@ int main(void) {
                 cmocka_unit_test(a_broken_commit_leaves_the_last_good_one_in_force),
                 cmocka_unit_test(a_commit_that_could_not_be_read_is_tried_again),
                 cmocka_unit_test(one_object_that_fails_stops_no_other),
+                cmocka_unit_test(an_object_that_fails_is_not_tried_with_every_event),
                 cmocka_unit_test(a_server_that_is_away_is_waited_for),
                 cmocka_unit_test(a_repository_that_cannot_be_opened_is_tried_again),
                 cmocka_unit_test(a_kind_that_cannot_be_watched_fails_by_name_and_asks_no_more),
