@@ -327,14 +327,16 @@ static int load_shard(void *ctx, struct str bytes, struct err *err) {
         if (r < 0)
                 return r;
 
-        unsigned shard = shard_of_name(a, value_text(value_path(map, "metadata", "name", NULL)));
+        struct str name = value_text(value_path(map, "metadata", "name", NULL));
+        unsigned shard = shard_of_name(a, name);
         if (shard == INVENTORY_MAX_SHARDS)
                 return 0;
 
         struct str text = value_text(value_path(map, "data", "objects", NULL));
         r = inventory_parse(a->inventory, shard, text, &shards, err);
         if (r < 0)
-                return err_wrap(err, r, "application %s", a->application);
+                return err_wrap(err, r, "ConfigMap %s/%.*s of truce is damaged (restore it, or delete it: what left Git "
+                                        "before is then not pruned)", a->store->namespace, STR_FMT(name));
         if (shards > a->shards)
                 a->shards = shards;
         free(a->shard[shard].rv);

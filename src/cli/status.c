@@ -32,6 +32,15 @@ static const struct option_def status_options[] = {
           .choices = outputs, .help = "how to print it" },
 };
 
+static const struct value *damaged_row(const struct value *map, struct arena *a) {
+        struct value_map_builder b = { 0 };
+
+        value_map_add(&b, STR("application"),
+                      value_getc(value_path(map, "metadata", "labels", NULL), STORE_LABEL_INVENTORY), 0);
+        value_map_add(&b, STR("sync"), value_stringc(a, "damaged"), 0);
+        return value_map_end(&b, a, 0);
+}
+
 static int on_item(void *ctx, struct str object, struct err *err) {
         struct status *s = ctx;
         const struct value *map, *row;
@@ -40,8 +49,11 @@ static int on_item(void *ctx, struct str object, struct err *err) {
         if (r < 0)
                 return r;
         struct str text = value_text(value_path(map, "data", "status", NULL));
-        if (text.n && json_parse(text, s->arena, &row, NULL) == 0)
-                value_list_add(&s->rows, row);
+        if (text.n == 0)
+                return 0;
+        if (json_parse(text, s->arena, &row, NULL) < 0)
+                row = damaged_row(map, s->arena);
+        value_list_add(&s->rows, row);
         return 0;
 }
 
