@@ -377,7 +377,9 @@ a_killed_sync_is_taken_up_again() {
 		commit 'to be killed'
 		killed_at "$point"
 		truce_ok sync
-		exists configmap k3 && exists "gears.$GROUP" k1 || fail "not everything exists after a kill at $point"
+		if ! exists configmap k3 || ! exists "gears.$GROUP" k1; then
+			fail "not everything exists after a kill at $point"
+		fi
 		assert_eq "$(alive | wc -w)" "$(($(inventory | wc -w) - 1))" 'inventory, which also has the CRD'
 		nothing_is_left "$point"
 	done

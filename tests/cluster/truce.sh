@@ -36,16 +36,7 @@ truce_begin() {
 	git -C "$REPO" config user.email test@example.invalid
 	mkdir "$REPO/deploy"
 	new_namespace "$1"
-	truce_own_namespace
-}
-
-# Beside what truce may do everywhere it may update ConfigMaps in its own namespace (deploy/rbac.yaml).
-truce_own_namespace() {
 	cluster_namespaces+=("$NS-truce")
-	kc admin create namespace "$NS-truce" >/dev/null
-	[ "$CLUSTER_KIND" != external ] || return 0
-	kc admin create role truce-inventory -n "$NS-truce" --verb=update --resource=configmaps >/dev/null
-	kc admin create rolebinding truce-inventory -n "$NS-truce" --role=truce-inventory --user=truce >/dev/null
 }
 
 # Ends what this library began, then what lib.sh did (which reads the status that the script ends with).
