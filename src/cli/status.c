@@ -94,7 +94,8 @@ static void print_row(const struct value *row, int64_t now_ms) {
         add_cell(&out, revision_of(row, a), 28);
         add_cell(&out, value_text(value_getc(row, "sync")), 10);
         buf_addf(&out, "%8lld  ", (long long)objects);
-        when_print_age(changed, now_ms, &out);
+        if (changed)
+                when_print_age(changed, now_ms, &out);
         printf("%s\n", out.p);
 }
 
