@@ -47,6 +47,35 @@ static void writes_and_a_list_share_one_connection(void **state) {
         assert_int_equal(stats_of(w).in_flight, 0);
 }
 
+/* libcurl 7.88.1 misses ends of streams that it had to pause: see BUFFER_BYTES in curl_setup.c. */
+static void large_lists_side_by_side_all_come_to_their_end(void **state) {
+        static const char *const others[] = { "/apis/rbac.authorization.k8s.io/v1/clusterroles", "/openapi/v2" };
+        struct world *w = *state;
+        char namespace[64], path[128];
+
+        make_namespace(w, namespace);
+        make_configmaps(w, namespace, 200, 4 * KIB);
+        (void)snprintf(path, sizeof path, "/api/v1/namespaces/%s/configmaps", namespace);
+        for (unsigned round = 0; round < 60; round++) {
+                struct probe lists[4] = { 0 };
+
+                for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+                        struct str which = str_from(i < 2 ? path : others[i - 2]);
+
+                        start(&lists[i], w,
+                              &(struct kube_request){ .path = which, .priority = KUBE_PRIORITY_READ, .deadline_ms = 20000 },
+                              &streaming);
+                }
+                wait_for(w, ARRAY_LEN(lists));
+                for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+                        assert_int_equal(lists[i].err.code, 0);
+                        assert_int_equal(lists[i].status, 200);
+                        probe_done(&lists[i]);
+                }
+        }
+        drop_namespace(w, namespace);
+}
+
 static void a_watch_tells_of_a_new_object(void **state) {
         struct world *w = *state;
         _cleanup_(probe_done) struct probe watch = { .word = "\"m0\"" };
@@ -291,6 +320,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(the_version_comes_over_http2),
                 WORLD_TEST(writes_and_a_list_share_one_connection),
+                WORLD_TEST(large_lists_side_by_side_all_come_to_their_end),
                 WORLD_TEST(a_watch_tells_of_a_new_object),
                 WORLD_TEST(a_hundred_and_twenty_watches_run_beside_a_get),
                 WORLD_TEST(three_hundred_and_fifty_watches_use_a_handful_of_connections),
