@@ -68,6 +68,7 @@ struct told {
         int64_t at_ms;
 };
 
+struct look;
 struct prune_run;
 
 struct app {
@@ -118,6 +119,36 @@ void app_kick(struct app *app);
 void item_queue(struct item *item);
 /* Ends the item's work: state, outcome hook, retry. `err` for FAILED and REFUSED. */
 void item_finish(struct item *item, enum item_state state, const struct outcome *outcome, const struct err *err);
+/* The same without an op: the kind cannot be read, the object is parked … */
+void item_finish_unstarted(struct item *item, enum item_state state, enum outcome_kind kind, const struct err *err,
+                           const char *reason);
+/* Says whether the next op on it may write: without self-heal drift is only looked at. */
+void item_look_or_heal(struct item *item);
+void item_free(void *item);
+enum stage item_stage(const struct desired *d);
+/* The first item of a queue that is not empty. */
+struct item *queue_take(struct queue *q);
+/* Timer function: items whose time has come go back to their queues. */
+void app_retry_due(void *app);
+
+/*
+ * The steps of the pump, in order. Those that answer a question start what is missing and say whether the next step must
+ * wait; each kicks the pump when there is an answer.
+ */
+bool app_kinds_are_pending(struct app *app);
+void app_begin_looks(struct app *app); /* app->looks is NULL when all have ended */
+void app_look_free(struct look *look);
+bool app_superset_is_saved(struct app *app);
+bool app_namespace_is_ready(struct app *app);
+bool app_apply(struct app *app); /* true: something is left to do or under way */
+bool app_look_for_parked_kinds(struct app *app);
+void app_tell_parked(struct app *app);
+/* Stores the inventory with this status text. */
+void app_save(struct app *app, struct str status);
+/* The kind of a scaler, when it is served and watched. */
+struct cluster_kind *app_scaler_kind(const struct app *app, const char *group, const char *kind);
+/* Tells that something of the whole application does not work now. */
+void app_trouble(struct app *app, const char *what, const struct err *err);
 
 /* Starts working on a queued item. */
 void op_start(struct item *item);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One desired object of an application: its state, its place in a queue, its retries.
+ */
+#include "agent/app_impl.h"
+
+void item_free(void *p) {
+        struct item *item = p;
+
+        op_free(item->op);
+        arena_free(item->withheld_arena);
+        free(item->awaited_rv);
+        free(item);
+}
+
+enum stage item_stage(const struct desired *d) {
+        if (manifest_is_namespace(d->gvk.group, d->gvk.kind))
+                return STAGE_NAMESPACES;
+        return manifest_is_crd(d->gvk.group, d->gvk.kind) ? STAGE_CRDS : STAGE_REST;
+}
+
+void item_queue(struct item *item) {
+        struct queue *q = &item->app->queue[item->stage];
+
+        if (item->state == ITEM_QUEUED)
+                return;
+        if (item->state == ITEM_RUNNING) {
+                item->again = true;
+                return;
+        }
+        item->state = ITEM_QUEUED;
+        item->next = NULL;
+        if (q->last)
+                q->last->next = item;
+        else
+                q->first = item;
+        q->last = item;
+        item->app->settled = false;
+        item->app->concluded = false;
+        item->app->observed = false;
+        app_kick(item->app);
+}
+
+struct item *queue_take(struct queue *q) {
+        struct item *item = q->first;
+
+        q->first = item->next;
+        if (!q->first)
+                q->last = NULL;
+        return item;
+}
+
+void app_wake(struct app *app, int64_t at_ms) {
+        int64_t now_ms = loop_now_ms(app->env.loop);
+
+        if (loop_timer_is_running(app->retry) && app->wake_at_ms <= at_ms)
+                return;
+        app->wake_at_ms = at_ms;
+        loop_timer_start(app->retry, at_ms > now_ms ? at_ms - now_ms : 0);
+}
+
+void item_hold(struct item *item) {
+        int64_t hold_ms = item->app->env.agent->replicas_hold_ms;
+
+        if (hold_ms == 0)
+                return;
+        item->hold_until_ms = loop_now_ms(item->app->env.loop) + hold_ms;
+        app_wake(item->app, item->hold_until_ms);
+}
+
+/* The request got lost, or lost a race: it says nothing about the object, and is tried again soon and without end. */
+static bool is_mishap(int code) {
+        return code == ERR_CONFLICT || code == ERR_UNREACHABLE || code == ERR_TIMEOUT || code == ERR_THROTTLED ||
+               code == ERR_GONE;
+}
+
+/* What the server refuses is tried again as syncPolicy.retry says. */
+static void schedule_retry(struct item *item, const struct err *err) {
+        struct app *app = item->app;
+        const struct config_retry *retry = &app->config->retry;
+        struct backoff slow = { retry->first_ms, (double)retry->factor, retry->max_ms };
+        bool mishap = is_mishap(err->code);
+
+        item->attempts++;
+        item->retry_at_ms = 0;
+        if (!err_is_transient(err->code) || (!mishap && retry->limit >= 0 && item->attempts > retry->limit))
+                return;
+        item->retry_at_ms = loop_now_ms(app->env.loop) + backoff_after(mishap ? &BACKOFF_OBJECT : &slow, item->attempts, err,
+                                                                       (unsigned)loop_random(app->env.loop, 1000));
+        app_wake(app, item->retry_at_ms);
+}
+
+/* Without self-heal what this commit has brought about is only looked at; what it has not yet is still applied. */
+void item_look_or_heal(struct item *item) {
+        const struct app *app = item->app;
+
+        if (item->state == ITEM_SYNCED || item->state == ITEM_OUT_OF_SYNC)
+                item->look_only = app->mode == DECIDE_AUTO && !app->config->self_heal;
+}
+
+void item_finish(struct item *item, enum item_state state, const struct outcome *outcome, const struct err *err) {
+        struct app *app = item->app;
+        struct outcome o = *outcome;
+
+        if (item->state == ITEM_RUNNING) {
+                app->queue[item->stage].running--;
+                app->running--;
+        }
+        item->state = state;
+        item->ended_ms = loop_now_ms(app->env.loop);
+        o.retry_in_ms = -1;
+        if (state == ITEM_FAILED || state == ITEM_REFUSED) {
+                schedule_retry(item, err);
+                if (item->retry_at_ms)
+                        o.retry_in_ms = item->retry_at_ms - loop_now_ms(app->env.loop);
+        } else {
+                item->attempts = 0;
+        }
+        app->env.hooks.outcome(app->env.ctx, app, &o);
+        if (item->again) {
+                item->again = false;
+                item_look_or_heal(item);
+                item_queue(item);
+        }
+        app_kick(app);
+}
+
+/* An end without an op: the kind cannot be read, the object is parked … */
+void item_finish_unstarted(struct item *item, enum item_state state, enum outcome_kind kind, const struct err *err,
+                             const char *reason) {
+        struct outcome o = {
+                .kind = kind, .id = item->desired->id.p, .file = item->desired->file, .line = item->desired->line,
+                .secret = item->desired->secret, .err = err, .reason = reason,
+        };
+
+        item_finish(item, state, &o, err);
+}
+
+/* When the item wants to be looked at again by itself; 0: it does not. */
+static int64_t item_due_ms(const struct item *item) {
+        if (item->state == ITEM_FAILED || item->state == ITEM_REFUSED)
+                return item->retry_at_ms;
+        return item->state == ITEM_SYNCED ? item->hold_until_ms : 0;
+}
+
+/* Items whose time has come go back to their queues; the timer is set for the next one. */
+void app_retry_due(void *ctx) {
+        struct app *app = ctx;
+        int64_t now_ms = loop_now_ms(app->env.loop);
+        size_t at = 0;
+        void *p;
+
+        while (map_next(app->items, &at, NULL, &p)) {
+                struct item *item = p;
+                int64_t due_ms = item_due_ms(item);
+
+                if (!due_ms)
+                        continue;
+                if (due_ms > now_ms) {
+                        app_wake(app, due_ms);
+                        continue;
+                }
+                item->read_first = true;
+                item_queue(item);
+        }
+        app_kick(app);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What must be known and saved before anything is written: every kind read, objects looked at that may exist unseen, the
+ * inventory stored as a superset, the destination namespace.
+ */
+#include "agent/app_impl.h"
+
+/* --- step: kinds ------------------------------------------------------------------------------------------------ */
+
+/* Wants the kind; true while it is being read for the first time. */
+static bool kind_is_pending(struct app *app, struct gvk gvk, enum cluster_scope scope) {
+        struct cluster_kind *k = cluster_want(app->env.cluster, gvk, scope);
+
+        return k && cluster_kind_state(k) == CLUSTER_KIND_SYNCING;
+}
+
+struct cluster_kind *app_scaler_kind(const struct app *app, const char *group, const char *kind) {
+        const struct kube_resource *r = kube_discovery_find_kind(cluster_discovery(app->env.cluster), str_from(group),
+                                                                 str_from(kind));
+
+        return r ? cluster_find_kind(app->env.cluster, kube_resource_gvk(r)) : NULL;
+}
+
+static bool inventory_kinds_are_pending(struct app *app) {
+        size_t count, pending = 0;
+        _cleanup_(mem_freep) struct inventory_entry **list = inventory_sorted(app->inventory, &count);
+
+        for (size_t i = 0; i < count; i++) {
+                struct inventory_id id;
+
+                if (inventory_id_split(str_from(list[i]->id), &id))
+                        pending += kind_is_pending(app, (struct gvk){ id.group, str_from(list[i]->version), id.kind },
+                                                   CLUSTER_TRACKED);
+        }
+        return pending > 0;
+}
+
+/* Until it is known who scales what, nothing that can be scaled may be decided on. */
+static bool scalers_are_pending(const struct app *app) {
+        const char *group, *kind;
+
+        for (size_t i = 0; scaler_kind_at(i, &group, &kind); i++) {
+                const struct cluster_kind *k = app_scaler_kind(app, group, kind);
+
+                if (k && cluster_kind_state(k) == CLUSTER_KIND_SYNCING)
+                        return true;
+        }
+        return false;
+}
+
+bool app_kinds_are_pending(struct app *app) {
+        bool custom = false;
+        size_t pending = scalers_are_pending(app);
+
+        for (size_t i = 0; i < app->desired->count; i++) {
+                const struct desired *d = &app->desired->objects[i];
+
+                pending += kind_is_pending(app, d->gvk, CLUSTER_TRACKED);
+                custom |= !manifest_group_is_builtin(d->gvk.group);
+        }
+        if (custom)
+                pending += kind_is_pending(app, types_crd_gvk(), CLUSTER_FILTERED);
+        return inventory_kinds_are_pending(app) || pending > 0;
+}
+
+/* --- step: first looks ------------------------------------------------------------------------------------------ */
+
+struct look {
+        struct app *app;
+        struct look *next, **prev; /* *prev is this one */
+        char *id;
+        struct cluster_kind *kind;
+        struct kube_op *call;
+};
+
+/* Takes it off the application's list, too. */
+void app_look_free(struct look *look) {
+        *look->prev = look->next;
+        if (look->next)
+                look->next->prev = look->prev;
+        kube_op_cancel(look->call);
+        free(look->id);
+        free(look);
+}
+
+static void looked_at(void *ctx, const struct kube_result *result) {
+        struct look *look = ctx;
+        struct app *app = look->app;
+        struct item *item = map_find(app->items, str_from(look->id));
+
+        look->call = NULL;
+        if (result->err.code == 0)
+                cluster_put(look->kind, result->body, NULL);
+        else if (result->err.code != ERR_NOTFOUND && item)
+                item->read_first = true;
+        app_look_free(look);
+        app_kick(app);
+}
+
+/*
+ * Objects that became wanted after their kind was listed may exist without our label: a GET each tells, before anything
+ * is written. On a cold start there are none.
+ */
+static bool needs_look(const struct app *app, const struct item *item) {
+        const struct desired *d = item->desired;
+        struct cluster_kind *k = cluster_find_kind(app->env.cluster, d->gvk);
+
+        return item->state == ITEM_QUEUED && k && cluster_kind_state(k) == CLUSTER_KIND_SYNCED &&
+               !cluster_kind_covers(k, item->epoch) && !cluster_find(k, d->ns, d->name) &&
+               !app_entry(app, d->id);
+}
+
+void app_begin_looks(struct app *app) {
+        for (size_t i = 0; i < app->desired->count; i++) {
+                const struct desired *d = &app->desired->objects[i];
+                struct item *item = d->id.n ? map_find(app->items, d->id) : NULL;
+
+                if (!item || !needs_look(app, item))
+                        continue;
+                struct look *look = mem_zalloc(sizeof *look);
+                *look = (struct look){ .app = app, .next = app->looks, .prev = &app->looks, .id = str_dup(d->id),
+                                       .kind = cluster_find_kind(app->env.cluster, d->gvk) };
+                if (look->next)
+                        look->next->prev = &look->next;
+                app->looks = look;
+                struct kube_location at = kube_resource_location(cluster_kind_resource(look->kind), d->ns, d->name);
+                app->counts.requests++;
+                look->call = kube_client_get(app->env.client, &at, 0, looked_at, look);
+        }
+        app->looked = true;
+}
+
+/* --- step: the superset ----------------------------------------------------------------------------------------- */
+
+static void saved(void *ctx, const struct err *err) {
+        struct app *app = ctx;
+
+        if (err) {
+                /* Somebody else wrote it, or it could not be written: nothing may be applied on it. Read it again. */
+                app->err = *err;
+                app->superset_saved = false;
+                app->inventory_dirty = true;
+                if (err->code == ERR_CONFLICT) {
+                        inventory_free(app->inventory);
+                        app->inventory = NULL;
+                } else {
+                        app_trouble(app, "inventory", err);
+                }
+                app_wake(app, loop_now_ms(app->env.loop) + backoff_ms(&BACKOFF_SYNC, 1));
+                return;
+        }
+        app->err.code = 0;
+        app_kick(app);
+}
+
+void app_save(struct app *app, struct str status) {
+        app->inventory_dirty = false;
+        store_save(app->store, app->inventory, status, saved, app);
+}
+
+/* Existed before us, as far as marks and inventory tell. */
+static bool is_adoption(struct app *app, const struct desired *d) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct cluster_kind *k = cluster_find_kind(app->env.cluster, d->gvk);
+        const struct live *live = k ? cluster_find(k, d->ns, d->name) : NULL;
+        struct tracking t = app_tracking(app);
+        struct managed owners;
+        struct tracker who;
+
+        if (!live)
+                return false;
+        tracking_read(&t, live_value(live, a, &owners), NULL, a, &who);
+        return who.kind != TRACKER_OURS;
+}
+
+static void announce(struct app *app, const struct desired *d) {
+        struct inventory_entry *e = inventory_find(app->inventory, d->id);
+
+        if (e) {
+                if (e->flags & INVENTORY_TOMBSTONE) {
+                        e->flags &= ~(unsigned)INVENTORY_TOMBSTONE;
+                        app->inventory_dirty = true;
+                }
+                return;
+        }
+        e = inventory_add(app->inventory, d->id, d->gvk.version);
+        e->flags = INVENTORY_PENDING | (is_adoption(app, d) ? INVENTORY_ADOPTED : 0) | (d->kept ? INVENTORY_KEEP : 0);
+        inventory_set_file(e, d->file);
+        app->inventory_dirty = true;
+}
+
+/* Announces everything this set may create. True when the stored inventory covers it already. */
+bool app_superset_is_saved(struct app *app) {
+        if (app->superset_saved || app->mode == DECIDE_DIFF)
+                return true;
+        for (size_t i = 0; i < app->desired->count; i++) {
+                const struct desired *d = &app->desired->objects[i];
+
+                if (d->id.n && (d->state == DESIRED_OK || d->state == DESIRED_PARKED))
+                        announce(app, d);
+        }
+        app->superset_saved = true;
+        if (!app->inventory_dirty)
+                return true;
+        buf_clear(&app->status);
+        buf_add(&app->status, store_status(app->store));
+        app_save(app, buf_str(&app->status));
+        return false;
+}
+
+/* --- step: CreateNamespace -------------------------------------------------------------------------------------- */
+
+static void namespace_answered(void *ctx, const struct kube_result *result) {
+        struct app *app = ctx;
+
+        app->namespace_op = NULL;
+        app->namespace_ready = true;
+        if (result->err.code)
+                app_trouble(app, "namespace", &result->err);
+        app_kick(app);
+}
+
+static bool anything_to_create_in(struct app *app, struct str ns) {
+        for (size_t i = 0; i < app->desired->count; i++) {
+                const struct desired *d = &app->desired->objects[i];
+                struct cluster_kind *k = cluster_find_kind(app->env.cluster, d->gvk);
+
+                if (d->state == DESIRED_OK && str_eq(d->ns, ns) && k && !cluster_find(k, d->ns, d->name))
+                        return true;
+        }
+        return false;
+}
+
+/*
+ * CreateNamespace=true: as Argo CD, the destination namespace is made when it is missing, without marks of ours, and is
+ * never pruned; a Namespace object in Git has precedence. Asked only when something is about to be created in it.
+ */
+bool app_namespace_is_ready(struct app *app) {
+        struct str ns = app->config->destination_namespace;
+        _cleanup_(arena_freep) struct arena *a = NULL;
+
+        if (app->namespace_ready || !app->config->create_namespace || !ns.n || app->mode == DECIDE_DIFF)
+                return true;
+        a = arena_new(0);
+        if (desired_find(app->desired, manifest_id(STR(""), STR("Namespace"), STR(""), ns, a)) ||
+            !anything_to_create_in(app, ns)) {
+                app->namespace_ready = true;
+                return true;
+        }
+        struct kube_location at = { .version = STR("v1"), .plural = STR("namespaces"), .name = ns };
+        struct kube_write how = { .field_manager = STR(OWN_MANAGER) };
+        struct str body = arena_strf(a, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%.*s\"}}",
+                                     STR_FMT(ns));
+        app->counts.requests++;
+        app->namespace_op = kube_client_apply(app->env.client, &at, body, &how, namespace_answered, app);
+        return false;
+}
