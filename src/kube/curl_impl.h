@@ -41,6 +41,7 @@ struct pump {
         struct curl_transport *transport;
         CURLM *multi;
         struct loop_timer *timer;    /* what curl asks to be woken for */
+        struct loop_timer *again;    /* a second look at the sockets after bytes came */
         struct pump_socket *sockets;
         struct pump *next;           /* of the retired ones */
         unsigned calls;              /* easy handles inside */
@@ -142,6 +143,8 @@ void transport_kick(struct curl_transport *t);
 void call_fail(struct kube_call *call, enum err_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* curl_multi.c */
+/* Bytes came for one of its calls; allowed inside curl. */
+void pump_heard(struct pump *p, int64_t now_ms);
 struct pump *pump_new(struct curl_transport *t, bool watches);
 /* Its calls must have been taken out. */
 void pump_free(struct pump *p);

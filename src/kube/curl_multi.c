@@ -5,6 +5,9 @@
  */
 #include "kube/curl_impl.h"
 
+#define PUMP_AGAIN_MS 5
+#define PUMP_AGAIN_SOCKETS 16
+
 /* One descriptor curl asked us to watch. curl holds the pointer (curl_multi_assign). */
 struct pump_socket {
         struct pump *pump;
@@ -49,6 +52,35 @@ static void on_socket_ready(void *ctx, unsigned events) {
 
 static void on_timer(void *ctx) {
         act(ctx, CURL_SOCKET_TIMEOUT, 0);
+}
+
+/*
+ * libcurl 7.88.1 reads a socket a limited number of times in a row and then waits for its next event, although TLS and
+ * HTTP/2 may hold bytes that no event will announce. So each burst of bytes is followed by one more look, until a look
+ * brings nothing.
+ */
+static void on_again(void *ctx) {
+        struct pump *p = ctx;
+        struct curl_transport *t = p->transport;
+        curl_socket_t fds[PUMP_AGAIN_SOCKETS];
+        size_t count = 0;
+        int running;
+
+        for (struct pump_socket *s = p->sockets; s && count < PUMP_AGAIN_SOCKETS; s = s->next)
+                fds[count++] = s->fd;
+        t->in_curl = true;
+        for (size_t i = 0; i < count; i++)
+                (void)curl_multi_socket_action(p->multi, fds[i], CURL_CSELECT_IN, &running);
+        t->in_curl = false;
+        if (!t->closing)
+                drain(p);
+        transport_settle(t); /* may free p and t */
+}
+
+void pump_heard(struct pump *p, int64_t now_ms) {
+        p->heard_at_ms = now_ms;
+        if (!loop_timer_is_running(p->again))
+                loop_timer_start(p->again, PUMP_AGAIN_MS);
 }
 
 static void socket_free(struct pump_socket *s) {
@@ -132,6 +164,7 @@ struct pump *pump_new(struct curl_transport *t, bool watches) {
         struct pump *p = mem_zalloc(sizeof *p);
         *p = (struct pump){ .transport = t, .multi = multi, .watches = watches };
         p->timer = loop_timer_new(t->loop, on_timer, p);
+        p->again = loop_timer_new(t->loop, on_again, p);
         (void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
         (void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, p);
         (void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
@@ -151,6 +184,7 @@ void pump_free(struct pump *p) {
                 socket_free(s);
         }
         loop_timer_free(p->timer);
+        loop_timer_free(p->again);
         free(p);
 }
 

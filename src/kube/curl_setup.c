@@ -36,7 +36,7 @@ bool host_is_loopback(const char *host) {
 static void heard(struct kube_call *call) {
         call->heard_at_ms = loop_now_ms(call->transport->loop);
         if (call->pump)
-                call->pump->heard_at_ms = call->heard_at_ms;
+                pump_heard(call->pump, call->heard_at_ms);
 }
 
 static size_t on_header(char *p, size_t size, size_t n, void *ctx) {

@@ -21,6 +21,7 @@ struct kube_list {
         struct split_list *split; /* of this page */
         bool page_has_bytes;      /* of this attempt: items may have been given, so it is not repeated */
         bool restarted;
+        unsigned stalls;          /* pages that fell silent */
         struct buf continue_token;
         struct err refused;
 };
@@ -104,6 +105,7 @@ static void send_page(struct kube_list *l) {
                 .path = buf_str(&path),
                 .priority = KUBE_PRIORITY_READ,
                 .deadline_ms = kube_retry_left_ms(&l->retry, l->client->loop),
+                .silence_ms = l->stalls < KUBE_LIST_MAX_STALLS ? KUBE_LIST_SILENCE_MS : 0,
                 .max_body_bytes = KUBE_MAX_ERROR_BYTES, /* only a refusal is collected */
         };
         l->call = kube_start(l->client->transport, &request, &page_handler, l);
@@ -123,16 +125,32 @@ static void on_timer(void *ctx) {
                 send_page(l);
 }
 
+static void start_over(struct kube_list *l) {
+        buf_clear(&l->continue_token);
+        if (l->handler.restart)
+                l->handler.restart(l->ctx);
+        begin_page(l);
+}
+
 /* The snapshot behind a continue token is gone: once more from the beginning. */
 static bool starts_over(struct kube_list *l, const struct kube_status *status) {
         if (status->code != ERR_GONE || l->continue_token.n == 0 || l->restarted)
                 return false;
 
         l->restarted = true;
-        buf_clear(&l->continue_token);
-        if (l->handler.restart)
-                l->handler.restart(l->ctx);
-        begin_page(l);
+        start_over(l);
+        return true;
+}
+
+/*
+ * A page that falls silent is not waited for to its deadline: the transport puts the connection aside, and the list comes
+ * from the beginning over another one. The last attempt has all the time there is, for a server that is only slow.
+ */
+static bool is_stalled(struct kube_list *l, const struct err *err) {
+        if (!err || err->code != ERR_TIMEOUT || l->stalls == KUBE_LIST_MAX_STALLS)
+                return false;
+
+        l->stalls++;
         return true;
 }
 
@@ -199,6 +217,8 @@ static void on_done(void *ctx, const struct kube_reply *reply, const struct err 
         if (!l->page_has_bytes && !is_too_new(l, reply) &&
             kube_retry_again(&l->retry, l->client->loop, true, reply, err, &delay_ms)) {
                 loop_timer_start(l->timer, delay_ms);
+        } else if (is_stalled(l, err)) {
+                start_over(l);
         } else if (err) {
                 struct err copy = *err;
 

@@ -9,12 +9,18 @@
  * the whole list starts over once, after restart(); a second 410 ends it with GONE. 429 and 503 with Retry-After are
  * waited for as in kube/client.h, page by page; a page that broke off is an error (its items were handed out already).
  *
+ * A page of which no byte comes for KUBE_LIST_SILENCE_MS starts the list over, too, up to KUBE_LIST_MAX_STALLS times: now
+ * and then libcurl 7.88.1 loses the rest of a large HTTP/2 body.
+ *
  * Memory: one item. Thread rule: loop thread only.
  */
 #ifndef TRUCE_KUBE_LIST_H
 #define TRUCE_KUBE_LIST_H
 
 #include "kube/client.h"
+
+#define KUBE_LIST_SILENCE_MS 6000
+#define KUBE_LIST_MAX_STALLS 3
 
 struct kube_list_spec {
         struct kube_location at; /* name and subresource empty */

@@ -16,7 +16,8 @@
 struct world {
         struct loop *loop;
         struct twin twin;
-        struct git_memory *git; /* freed with its source by the agent */
+        struct git_memory *git; /* freed with its source by the agent, once it has opened it */
+        bool opened;
         struct config *config;
         struct kube_transport_ops ops;
         struct agent *agent;
@@ -68,6 +69,7 @@ static struct git_source *open_source(void *ctx, const struct config_app *app, s
 
         (void)app;
         (void)err;
+        w->opened = true;
         return git_memory_source(w->git);
 }
 
@@ -108,6 +110,8 @@ static void end(struct world *w) {
         buf_done(&w->page);
         agent_free(w->agent);
         loop_run_for(w->loop, 1000);
+        if (!w->opened) /* otherwise it went with the agent's source */
+                git_source_free(git_memory_source(w->git));
         twin_done(&w->twin);
         config_free(w->config);
         loop_free(w->loop);

@@ -103,6 +103,32 @@ static void serve_three_pages(struct fixture *f) {
              0);
 }
 
+static void a_page_that_falls_silent_starts_the_list_over(void **state) {
+        struct script_answer half = { .body = STR("{\"metadata\":{\"resourceVersion\":\"9\"},\"items\":[\"a\",\"b"),
+                                      .stream = true, .times = 2 };
+        struct fixture *f = *state;
+        int64_t began_ms = loop_now_ms(f->loop);
+
+        page(f, PATH, "{\"metadata\":{\"resourceVersion\":\"9\"},\"items\":[\"a\",\"b\"]}", 0);
+        script_on(f->script, KUBE_GET, PATH, &half);
+        list(f, &configmaps);
+
+        assert_int_equal(f->err.code, 0);
+        assert_string_equal(f->items.p, "\"a\" |\"a\" |\"a\" \"b\" ");
+        assert_int_equal(loop_now_ms(f->loop) - began_ms, 2 * KUBE_LIST_SILENCE_MS);
+}
+
+static void a_server_that_stays_silent_ends_the_list(void **state) {
+        struct script_answer silent = { .stream = true };
+        struct fixture *f = *state;
+
+        script_on(f->script, KUBE_GET, PATH, &silent);
+        list(f, &configmaps);
+
+        assert_int_equal(f->err.code, ERR_TIMEOUT);
+        assert_int_equal(script_count(f->script, KUBE_GET, PATH), KUBE_LIST_MAX_STALLS + 1);
+}
+
 static void items_come_one_by_one_and_then_the_version(void **state) {
         struct fixture *f = *state;
 
@@ -372,6 +398,8 @@ static void damaged_text_has_no_members(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                TEST(a_page_that_falls_silent_starts_the_list_over),
+                TEST(a_server_that_stays_silent_ends_the_list),
                 TEST(items_come_one_by_one_and_then_the_version),
                 TEST(an_empty_list_is_complete),
                 TEST(pages_follow_each_other),
