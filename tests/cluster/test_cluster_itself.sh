@@ -10,7 +10,7 @@ set -euo pipefail
 processes_of() {
 	local file
 	for file in /proc/[0-9]*/cmdline; do
-		if [ "$file" != "/proc/$BASHPID/cmdline" ] && { tr '\0' ' ' <"$file"; } 2>/dev/null | grep -qF -- "$1/"; then
+		if [ "$file" != "/proc/$BASHPID/cmdline" ] && { tr '\0' ' ' <"$file"; } 2>/dev/null | grep -F -- "$1/" >/dev/null; then
 			file=${file#/proc/}
 			printf '%s\n' "${file%/cmdline}"
 		fi
@@ -139,8 +139,8 @@ audit_counts_each_request_once_and_shows_the_agents_bodies() {
 	kc truce get --raw "/api/v1/namespaces/$NS/configmaps?watch=1&timeoutSeconds=1" >/dev/null
 	assert_eq 1 "$(audit_count --since "$mark" --user truce --verb create --resource configmaps --code 201)" "creations"
 	assert_eq 1 "$(audit_count --since "$mark" --user truce --verb watch --resource configmaps)" "watches"
-	cluster audit --lines --since "$mark" --user truce --verb create | grep -q xyzzy || fail "no body of the agent's request"
-	if cluster audit --lines --since "$mark" | grep -q plugh; then
+	cluster audit --lines --since "$mark" --user truce --verb create | grep xyzzy >/dev/null || fail "no body of the agent's request"
+	if cluster audit --lines --since "$mark" | grep plugh >/dev/null; then
 		fail "a person's body is in the log"
 	fi
 }
@@ -198,11 +198,11 @@ watch_from_before_a_compaction_is_gone() {
 	for value in 3 4 5; do
 		kc person -n "$NS" patch configmap owned -p "{\"data\":{\"a\":\"$value\"}}"
 	done
-	watch_old "$old" | grep -q '"type":"MODIFIED"' || fail "the old watch does not work before"
+	watch_old "$old" | grep '"type":"MODIFIED"' >/dev/null || fail "the old watch does not work before"
 	cluster compact
-	watch_old "$old" | grep -q '"type":"MODIFIED"' || fail "the watch cache does not hide a compaction any more: see README.md"
+	watch_old "$old" | grep '"type":"MODIFIED"' >/dev/null || fail "the watch cache does not hide a compaction any more: see README.md"
 	cluster compact --restart
-	watch_old "$old" | grep -Eq '"code":410|too old resource version' || fail "no 410 after: $(watch_old "$old")"
+	watch_old "$old" | grep -E '"code":410|too old resource version' >/dev/null || fail "no 410 after: $(watch_old "$old")"
 }
 
 write_metrics() {
@@ -233,7 +233,7 @@ hpa_scales_by_written_metrics() {
 	wait_until 60 replicas_become 90m 4
 	kc person -n "$NS" get deployment busy --show-managed-fields \
 		-o 'jsonpath={range .metadata.managedFields[*]}{.manager}/{.subresource}{"\n"}{end}' |
-		grep -qx kube-controller-manager/scale || fail "no scale entry of the autoscaler"
+		grep -x kube-controller-manager/scale >/dev/null || fail "no scale entry of the autoscaler"
 	wait_until 60 replicas_become 1m 1
 }
 

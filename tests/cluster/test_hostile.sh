@@ -241,7 +241,7 @@ the_agent_outlives_its_repository_and_its_inventory() {
 	good_map more 1
 	commit 'in order'
 	agent_waits 30 'msg="synced"'
-	kc admin get configmap truce-inventory-shop -n "$NS-truce" -o 'jsonpath={.data.objects}' | grep -q /ConfigMap/ ||
+	kc admin get configmap truce-inventory-shop -n "$NS-truce" -o 'jsonpath={.data.objects}' | grep /ConfigMap/ >/dev/null ||
 		fail 'the inventory was not written again'
 	agent_mark
 	rm -rf "$REPO"

@@ -113,7 +113,7 @@ agent_mark() {
 }
 
 log_has() {
-	tail -n "+$LOG_FROM" "$LOG" | grep -qF -- "$1"
+	tail -n "+$LOG_FROM" "$LOG" | grep -F -- "$1" >/dev/null
 }
 
 agent_waits() {
