@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent.h"
 
-#include <time.h>
-
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "git/deadline.h"
 #include "git/remote.h"
 #include "sync/backoff.h"
 
@@ -218,17 +217,10 @@ static enum manifest_scope scope_of(void *ctx, struct str group, struct str vers
         return r->namespaced ? MANIFEST_SCOPE_NAMESPACED : MANIFEST_SCOPE_CLUSTER;
 }
 
-static int64_t boottime_ms(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_BOOTTIME, &t);
-        return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void run_render(void *ctx) {
         struct render *job = ctx;
         struct manifest_set *set;
-        struct git_deadline deadline = { boottime_ms() + job->timeout_ms, &job->cancelled };
+        struct git_deadline deadline = { git_now_ms() + job->timeout_ms, &job->cancelled };
         struct manifest_binding binding = {
                 .default_namespace = job->tracking.destination_namespace,
                 .tracking = &job->tracking,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/poller.h"
 
-#include <time.h>
-
 #include "base/map.h"
+#include "git/deadline.h"
 #include "sync/backoff.h"
 
 #define JITTER_PERCENT 10
@@ -73,13 +72,6 @@ struct look {
         struct err err;
 };
 
-static int64_t boottime_ms(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_BOOTTIME, &t);
-        return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* --- remotes ---------------------------------------------------------------------------------------------------- */
 
 static void remote_drop(struct remote *remote) {
@@ -103,12 +95,12 @@ static void run_look(void *ctx) {
         struct git_source *source = k->remote->source;
 
         k->r = git_source_resolve(source, str_from(k->revision), k->deadline, k->arena, &k->result, &k->err);
-        k->noticed_ms = boottime_ms();
+        k->noticed_ms = git_now_ms();
         if (k->r < 0 || git_id_eq(&k->result.commit, &k->known))
                 return;
         k->changed = true;
         k->r = git_source_fetch(source, &k->result, k->deadline, &k->err);
-        k->fetched_ms = boottime_ms();
+        k->fetched_ms = git_now_ms();
         if (k->r == 0)
                 k->r = git_source_describe(source, &k->result.commit, k->arena, &k->info, &k->err);
 }
@@ -158,7 +150,7 @@ static void failed(struct poll *p, const struct err *err) {
 
 /* The clock of the pool thread and the loop's are the same one in a real loop; in virtual time the loop's counts. */
 static int64_t on_loop_clock(const struct poll *p, int64_t at_ms) {
-        int64_t now_ms = loop_now_ms(p->poller->loop), age_ms = boottime_ms() - at_ms;
+        int64_t now_ms = loop_now_ms(p->poller->loop), age_ms = git_now_ms() - at_ms;
 
         return at_ms && age_ms < now_ms ? now_ms - age_ms : now_ms;
 }
@@ -237,7 +229,7 @@ static void begin_look(struct poll *p) {
         k->forgotten = p->forgotten;
         p->forgotten = false;
         k->arena = arena_new(0);
-        k->deadline = (struct git_deadline){ boottime_ms() + p->poller->timeout_ms, &k->cancelled };
+        k->deadline = (struct git_deadline){ git_now_ms() + p->poller->timeout_ms, &k->cancelled };
         p->look = k;
         p->poller->stats.looks++;
         k->work = loop_work_start(p->poller->loop, LOOP_POOL_GIT, run_look, look_done, k);

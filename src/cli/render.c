@@ -4,12 +4,12 @@
  * marks, which need the cluster's word on scopes, are not in it. Secrets' values are shown as "(hidden)".
  */
 #include <stdio.h>
-#include <time.h>
 
 #include "base/yaml.h"
 #include "cli/cli.h"
 #include "cli/session.h"
 #include "diff/text.h"
+#include "git/deadline.h"
 #include "git/remote.h"
 
 #define OUTPUT_MAX_BYTES (256 * 1024 * 1024)
@@ -23,13 +23,6 @@ static const struct option_def render_options[] = {
         { .name = "output", .letter = 'o', .type = OPTION_CHOICE, .at = offsetof(struct render_flags, output),
           .choices = outputs, .help = "how to print the objects" },
 };
-
-static struct git_deadline deadline_in(int64_t ms) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_BOOTTIME, &t);
-        return (struct git_deadline){ (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + ms, NULL };
-}
 
 static const struct value *hide_data(const struct value *secret, struct arena *a) {
         const struct value *data = value_getc(secret, "data");
@@ -70,7 +63,7 @@ static void print_problems(const struct manifest_problem *problems, size_t count
 static int render(const struct config *c, const struct config_app *app, int output, struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(manifest_set_freep) struct manifest_set *set = NULL;
-        struct git_deadline d = deadline_in(c->agent.git_timeout_ms);
+        struct git_deadline d = { git_now_ms() + c->agent.git_timeout_ms, NULL };
         struct manifest_source spec = {
                 .path = app->path, .recurse = app->recurse, .include = app->include, .exclude = app->exclude,
                 .any_extension = app->any_extension, .default_namespace = app->destination_namespace,
