@@ -10,8 +10,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -298,6 +300,43 @@ static pid_t api_server_pid(void) {
         return pid;
 }
 
+static char state_of_thread(const char *pid_dir, const char *tid) {
+        char path[512], state = 0;
+        FILE *f;
+
+        (void)snprintf(path, sizeof path, "%s/%s/stat", pid_dir, tid);
+        f = fopen(path, "r");
+        if (!f)
+                return 'T'; /* it ended meanwhile */
+        assert_int_equal(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+        (void)fclose(f);
+        return state;
+}
+
+static bool all_threads_stand(pid_t pid) {
+        char pid_dir[64];
+        bool stand = true;
+        struct dirent *e;
+        DIR *d;
+
+        (void)snprintf(pid_dir, sizeof pid_dir, "/proc/%d/task", (int)pid);
+        d = opendir(pid_dir);
+        assert_non_null(d);
+        while ((e = readdir(d)))
+                stand = stand && (e->d_name[0] == '.' || state_of_thread(pid_dir, e->d_name) == 'T');
+        (void)closedir(d);
+        return stand;
+}
+
+/* A thread that was under way when the signal came may still answer: back only when all stand. */
+static void freeze(pid_t pid) {
+        assert_int_equal(kill(pid, SIGSTOP), 0);
+        for (int i = 0; !all_threads_stand(pid); i++) {
+                assert_true(i < PATIENCE_MS / 10);
+                (void)poll(NULL, 0, 10);
+        }
+}
+
 /* Balanced control planes: the connection to a member that hangs must not be used for ever, HTTP/2 or not. */
 static void a_frozen_api_server_costs_its_calls_and_its_connection(void **state) {
         struct world *w = *state;
@@ -306,7 +345,7 @@ static void a_frozen_api_server_costs_its_calls_and_its_connection(void **state)
         if (!getenv("TRUCE_CLUSTER_DIR"))
                 skip();
         get_ok(w, "/version");
-        assert_int_equal(kill(api_server_pid(), SIGSTOP), 0);
+        freeze(api_server_pid());
         start(&frozen, w, &(struct kube_request){ .path = STR("/version"), .deadline_ms = 500 }, &collecting);
         wait_for(w, 1);
         assert_int_equal(kill(api_server_pid(), SIGCONT), 0);
