@@ -2,7 +2,7 @@
 /*
  * From a request's body to an object that may be stored: decoding against the type (unknown and duplicate fields,
  * wrong JSON types, canonical spelling of quantities and times, omitted empty values), defaults, pruning, validation.
- * One function a stage, each pure; the order is the API server's: decode → (patch) → default → admission → validate.
+ * One function a stage, each pure (validation is validate.h); the order is the API server's: decode → (patch) → default → admission → validate.
  *
  * Messages are the server's, because tests and people read them: `spec.replicas: Invalid value: -1: must be greater
  * than or equal to 0`. Checked by tests/cluster/fidelity.
@@ -13,21 +13,7 @@
 #define TRUCE_SANDBOX_CODEC_H
 
 #include "sandbox/types.h"
-
-/* One entry of details.causes of a 422, also a warning or strict error of decoding. */
-struct cause {
-        struct str reason;  /* FieldValueInvalid, FieldValueRequired, FieldValueDuplicate, FieldValueForbidden … */
-        struct str field;   /* spec.template.spec.containers[0].name */
-        struct str message; /* without the field */
-};
-
-struct causes {
-        struct cause *items;
-        size_t count, cap;
-        struct arena *arena;
-};
-void causes_add(struct causes *c, const char *reason, struct str field, const char *fmt, ...) PRINTF_LIKE(4, 5);
-void causes_done(struct causes *c);
+#include "sandbox/validate.h"
 
 /*
  * Decodes strictly or not. Unknown and duplicate fields go to `strict` as the texts of a strict decoding error
@@ -44,13 +30,6 @@ const struct value *codec_default(const struct type *t, struct str api_version, 
 
 /* Structural pruning of a CR: undeclared fields go, except under preserve-unknown-fields. */
 const struct value *codec_prune(const struct type *t, const struct value *object, struct arena *a);
-
-/*
- * Validation: metadata (names, labels, annotations, ownerReferences, finalizers), then the kind's own rules; `live` is
- * NULL for a creation. All findings at once, in the server's order.
- */
-void codec_validate(const struct type *t, struct str api_version, struct str kind, const struct value *live,
-                    const struct value *object, const char *subresource, struct causes *out);
 
 /* Patches. INVAL / CONFLICT-free: the messages are the server's for a 400 or 422. */
 int patch_json(const struct value *doc, const struct value *patch, struct arena *a, const struct value **ret_doc,
