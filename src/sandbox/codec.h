@@ -2,7 +2,8 @@
 /*
  * From a request's body to an object that may be stored: decoding against the type (unknown and duplicate fields,
  * wrong JSON types, canonical spelling of quantities and times, omitted empty values), defaults, pruning, validation.
- * One function a stage, each pure (validation is validate.h); the order is the API server's: decode → (patch) → default → admission → validate.
+ * One function a stage, each pure (validation is validate.h). The order is the API server's: decode → (patch) →
+ * default → admission → validate.
  *
  * Messages are the server's, because tests and people read them: `spec.replicas: Invalid value: -1: must be greater
  * than or equal to 0`. Checked by tests/cluster/fidelity.
