@@ -4,12 +4,22 @@
  * what is stored". Pure: objects in, object out.
  *
  * Source of the rules: sigs.k8s.io/structured-merge-diff/v6 (merge.Updater, typed.Merge, typed.RemoveItems) and
- * apimachinery's managedfields package (the stack of managers: structured merge, build manager info, cap of ten Update
- * entries, before-first-apply, last-applied and skip-non-applied, probabilistic parts left out). Checked against a
- * real API server by tests/cluster/fidelity.
+ * apimachinery's managedfields package (the stack of managers: structured merge, stripped metadata, times, manager's
+ * identity, cap of ten Update entries, before-first-apply, last-applied annotation). Checked against a real API server
+ * by tests/cases/ssa (recorded by tests/cluster/record_ssa.py) and tests/cluster/fidelity.
  *
- * Objects here are decoded and defaulted already. managedFields of `live` are read from it; those of the result are
- * written into it. Times: an entry whose set and apiVersion did not change keeps its time.
+ * Where it stands in a write (the server's order):
+ *   PATCH apply:  ssa_apply → decode and default the result → admission → validate → ssa_settle → store
+ *   other writes: decode, (patch), default → ssa_update → admission → validate → ssa_settle → store
+ *   /scale:       ssa_scale_entries → the above on the Scale object → ssa_scale_adopt on the parent
+ * Live objects are decoded and defaulted; the config of an apply is as the client sent it. managedFields of `live` are
+ * read from it; those of the result are written into it. An entry whose set and apiVersion did not change keeps its
+ * time.
+ *
+ * What owns what follows from type->schema; struct type itself is asked only whether a config fits.
+ *
+ * Known to differ: where the server's answer depends on the order of a Go map (which of several errors comes first, the
+ * order of conflicts between managers) ours is the sorted one.
  *
  * Thread rule: plain functions.
  */
@@ -18,6 +28,20 @@
 
 #include "own/fieldset.h"
 #include "own/managed.h"
+#include "sandbox/types.h"
+
+/*
+ * The kind's other versions, for entries of managedFields that name them. `type` gives NULL for a version that does not
+ * exist: its entries vanish at the next write, or (`gone_fails`, custom resources) applies fail with 500 and other
+ * writes leave managedFields as they are. `convert` NULL: only apiVersion differs (a CRD's strategy None).
+ */
+struct ssa_versions {
+        void *ctx;
+        const struct type *(*type)(void *ctx, struct str api_version);
+        const struct fieldset *(*reset)(void *ctx, struct str api_version); /* NULL: none */
+        const struct value *(*convert)(void *ctx, const struct value *object, struct str api_version, struct arena *a);
+        bool gone_fails;
+};
 
 struct ssa_request {
         struct str manager;     /* of an Apply: the fieldManager; of an Update: fieldManager or first part of User-Agent */
@@ -27,14 +51,21 @@ struct ssa_request {
         struct str now;         /* RFC 3339, seconds */
         /*
          * Fields that are never owned through this endpoint (a kind's reset fields: status through the main resource,
-         * spec through /status). Empty set: none.
+         * spec through /status), all below them too. NULL or empty: none.
          */
         const struct fieldset *reset;
+        const struct ssa_versions *versions; /* NULL: the kind has one version */
+        /*
+         * What the server compares a creation with: a built-in kind's zero object (ssa_zero), for custom resources
+         * NULL, which stands for apiVersion and kind alone. Decides which structs are owned with their own `.`.
+         */
+        const struct value *zero;
 };
 
 /* One field that another manager owns with another value. */
 struct ssa_conflict {
-        struct str manager; /* as the message shows it: "NAME" with subresource "scale" using apps/v1 … */
+        struct str id;      /* identity of the manager, unique in an object; sorts as the server sorts */
+        struct str manager; /* as messages show it: `"kubectl" with subresource "scale" using apps/v1` */
         struct field_path path;
 };
 
@@ -44,32 +75,76 @@ struct ssa_conflicts {
 };
 
 /*
- * Applies `config` (without managedFields) to `live` (NULL: creation). CONFLICT fills *ret_conflicts in the server's
- * order; INVAL is the "failed to create typed patch object" of a config that does not fit the type (duplicate keys or
- * set items, missing keys): the server answers it with 500, the message ends as the server's. On success *ret_object
- * holds the merged object with managedFields. When nothing but times would change, *ret_object is `live` itself.
+ * Applies `config` to `live` (NULL: creation). On success *ret_object holds the merged object with managedFields: still
+ * to be decoded and defaulted (it may hold nulls), or `live` itself when nothing at all changed.
+ *
+ * Errors, with the server's status in err->http_status and its message: CONFLICT 409 fills *ret_conflicts (message and
+ * causes by the functions below); INVAL 400 for a config with managedFields; INVAL 500 for a config that does not fit
+ * the type (`failed to create typed patch object (NAMESPACE/NAME; GROUP/VERSION, Kind=KIND): .spec.foo: field not
+ * declared in schema`), for managedFields of `live` that cannot be read and for versions that are gone.
  */
-int ssa_apply(const struct schema *type, const struct value *live, const struct value *config,
+int ssa_apply(const struct type *type, const struct value *live, const struct value *config,
               const struct ssa_request *how, struct arena *a, const struct value **ret_object,
               struct ssa_conflicts *ret_conflicts, struct err *err);
 
 /*
- * After any other write: `object` is what will be stored, with the managedFields the writer sent (an empty list clears
- * all; one that cannot be read keeps the live ones). Gives it the managedFields that follow.
+ * After any other write: `object` is what will be stored, with the managedFields the writer sent (an empty list or one
+ * empty entry clears all; none, or some that cannot be read, count as the live ones; through a subresource they are
+ * ignored). Gives it the managedFields that follow.
  */
-int ssa_update(const struct schema *type, const struct value *live, const struct value *object,
-               const struct ssa_request *how, struct arena *a, const struct value **ret_object, struct err *err);
+const struct value *ssa_update(const struct type *type, const struct value *live, const struct value *object,
+                               const struct ssa_request *how, struct arena *a);
+
+/*
+ * The last step before storing: when `object` differs from `live` in times of managedFields only, those are put back,
+ * and when nothing differs at all `live` itself is given, so that nothing is written.
+ */
+const struct value *ssa_settle(const struct value *live, const struct value *object, struct arena *a);
+
+/* Can these managedFields (the list, or NULL) be read? The message is the one of the server's warning. */
+int ssa_check_entries(const struct value *entries, struct err *err);
+
+/* A built-in kind's object as Go has it before anything is set: structs and fields without omitempty. */
+const struct value *ssa_zero(const struct type *type, struct str api_version, struct str kind, struct arena *a);
+
+/* `conflict with "kubectl" using v1`: the message of one cause (reason FieldManagerConflict, field: the path). */
+struct str ssa_conflict_cause(const struct ssa_conflict *c, struct arena *a);
+/* `Apply failed with 2 conflicts: conflicts with …`: the message of the Status. */
+struct str ssa_conflict_message(const struct ssa_conflicts *c, struct arena *a);
+
+/*
+ * managedFields across /scale. A version's path may be empty: the version has no scale subresource. Entries of versions
+ * that are not listed are dropped, as the server does.
+ */
+struct ssa_scale_version {
+        struct str api_version;
+        struct field_path replicas; /* .spec.replicas of the parent */
+};
+struct ssa_scale {
+        const struct ssa_scale_version *versions;
+        size_t count;
+        struct str api_version; /* the one the parent is served in here */
+};
+/* What the Scale object starts with: those of the parent's entries that own its replicas. A list or NULL. */
+const struct value *ssa_scale_entries(const struct ssa_scale *s, const struct value *parent, struct arena *a);
+/* The parent's managedFields (a list, or NULL: none) after the Scale object came out with `scale_entries`. */
+const struct value *ssa_scale_adopt(const struct ssa_scale *s, const struct value *parent,
+                                    const struct value *scale_entries, struct arena *a);
 
 /* The parts, for tests: merge two typed values; remove what a set names (items whole, fields of structs). */
 const struct value *ssa_merge(const struct schema *type, const struct value *live, const struct value *config,
                               struct arena *a);
 const struct value *ssa_remove(const struct schema *type, const struct value *object, const struct fieldset *set,
                                struct arena *a);
+
 /* What differs between two values: changed and removed and added leaf paths, as structured-merge-diff compares. */
 struct ssa_comparison {
         const struct fieldset *added, *modified, *removed;
 };
 struct ssa_comparison ssa_compare(const struct schema *type, const struct value *from, const struct value *to,
                                   struct arena *a);
+
+/* Does a value fit its type? INVAL with the server's words, several as "errors:\n  …". */
+int ssa_validate(const struct type *type, const struct value *object, struct err *err);
 
 #endif
