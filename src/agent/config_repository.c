@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "agent/config_impl.h"
+#include "base/base64.h"
 #include "git/url.h"
 
 #define TYPE_LABEL "argocd.argoproj.io/secret-type"
@@ -34,33 +35,14 @@ static const struct config_key keys[] = {
         { "username", SETTING_USED, NULL },
 };
 
-static int digit_value(char c) {
-        if (c >= 'A' && c <= 'Z')
-                return c - 'A';
-        if (c >= 'a' && c <= 'z')
-                return c - 'a' + 26;
-        if (c >= '0' && c <= '9')
-                return c - '0' + 52;
-        return c == '+' ? 62 : 63;
-}
-
 /* manifest/ has checked that it is base64. */
 static struct str decode(struct reader *r, struct str text) {
-        size_t n = text.n / 4 * 3, used = 0;
-        char *out = arena_alloc(r->a, n + 1);
+        _cleanup_(buf_done) struct buf bytes = buf_make(text.n);
 
-        for (size_t i = 0; i + 4 <= text.n; i += 4) {
-                uint32_t bits = 0;
-                size_t bytes = 3;
-
-                for (size_t j = 0; j < 4; j++)
-                        bits = bits << 6 | (text.p[i + j] == '=' ? 0 : (uint32_t)digit_value(text.p[i + j]));
-                bytes -= (text.p[i + 3] == '=') + (text.p[i + 2] == '=');
-                for (size_t j = 0; j < bytes; j++)
-                        out[used++] = (char)(bits >> (16 - 8 * j));
-        }
-        out[used] = '\0';
-        return (struct str){ out, used };
+        base64_decode(text, &bytes);
+        struct str ret = arena_str(r->a, buf_str(&bytes));
+        explicit_bzero(bytes.p, bytes.n);
+        return ret;
 }
 
 static struct str secret_text(struct reader *r, const char *key) {

@@ -3,6 +3,7 @@
 
 #include <curl/curl.h>
 
+#include "base/base64.h"
 #include "base/limits.h"
 
 /* What one round of curl may deliver at once before we look at it; above it the server plays tricks. */
@@ -28,23 +29,13 @@ struct http_session {
 /* ---- configuration ---- */
 
 static char *base64_basic(struct str user, struct str password) {
-        static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         _cleanup_(buf_done) struct buf in = buf_make(user.n + password.n + 2);
         struct buf out = buf_make(2 * (user.n + password.n) + 8);
 
         buf_add(&in, user);
         buf_addch(&in, ':');
         buf_add(&in, password);
-        for (size_t i = 0; i < in.n; i += 3) {
-                unsigned left = (unsigned)(in.n - i);
-                unsigned char b0 = (unsigned char)in.p[i], b1 = left > 1 ? (unsigned char)in.p[i + 1] : 0,
-                              b2 = left > 2 ? (unsigned char)in.p[i + 2] : 0;
-
-                buf_addch(&out, digits[b0 >> 2]);
-                buf_addch(&out, digits[(b0 & 3) << 4 | b1 >> 4]);
-                buf_addch(&out, left > 1 ? digits[(b1 & 15) << 2 | b2 >> 6] : '=');
-                buf_addch(&out, left > 2 ? digits[b2 & 63] : '=');
-        }
+        base64_encode(buf_str(&in), &out);
         explicit_bzero(in.p, in.n);
         return buf_take(&out);
 }

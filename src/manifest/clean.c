@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is taken out of, or rewritten in, an object before anybody compares or sends it: see object.h. */
+#include "base/base64.h"
 #include "base/limits.h"
 #include "manifest/document_impl.h"
 
@@ -154,40 +155,13 @@ static const struct value *clean_metadata(struct making *m, const struct value *
 
 /* Secrets. Messages name keys, never values. */
 
-static const struct value *base64(struct arena *a, struct str s, uint32_t line) {
-        static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        size_t n = (s.n + 2) / 3 * 4;
-        char *out = arena_alloc(a, n + 1), *p = out;
-        struct value *v = arena_zalloc(a, sizeof(*v));
+static const struct value *encoded(struct arena *a, const struct value *v) {
+        _cleanup_(buf_done) struct buf text = buf_make(base64_text_bytes(v->text.n));
 
-        for (size_t i = 0; i < s.n; i += 3) {
-                uint32_t bits = (uint32_t)(unsigned char)s.p[i] << 16;
-
-                bits |= i + 1 < s.n ? (uint32_t)(unsigned char)s.p[i + 1] << 8 : 0;
-                bits |= i + 2 < s.n ? (uint32_t)(unsigned char)s.p[i + 2] : 0;
-                *p++ = digits[bits >> 18 & 63];
-                *p++ = digits[bits >> 12 & 63];
-                *p++ = i + 1 < s.n ? digits[bits >> 6 & 63] : '=';
-                *p++ = i + 2 < s.n ? digits[bits & 63] : '=';
-        }
-        *p = '\0';
-        *v = (struct value){ .kind = VALUE_STRING, .line = line, .text = { out, n } };
-        return v;
-}
-
-static bool is_base64_digit(char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
-}
-
-static bool is_base64(struct str s) {
-        size_t padding = 0;
-
-        while (padding < 2 && padding < s.n && s.p[s.n - 1 - padding] == '=')
-                padding++;
-        for (size_t i = 0; i + padding < s.n; i++)
-                if (!is_base64_digit(s.p[i]))
-                        return false;
-        return s.n % 4 == 0;
+        base64_encode(v->text, &text);
+        const struct value *ret = value_string(a, buf_str(&text), v->line);
+        explicit_bzero(text.p, text.n);
+        return ret;
 }
 
 /* Line breaks in base64 are legal for the server, which gives them back without. */
@@ -207,7 +181,7 @@ static const struct value *unfolded(struct arena *a, const struct value *v) {
 static void add_data(struct making *m, struct value_map_builder *b, const struct value_member *e) {
         const struct value *v = value_is(e->value, VALUE_STRING) ? unfolded(m->a, e->value) : NULL;
 
-        if (!v || !is_base64(v->text))
+        if (!v || !base64_is_valid(v->text))
                 making_error(m, ERR_INVAL, e->line, "data: the value of %s is not %s", quoted(m->a, e->key).p,
                              v ? "base64 (stringData takes plain text)" : "a string");
         else
@@ -219,7 +193,7 @@ static void add_string_data(struct making *m, struct value_map_builder *b, const
                 making_error(m, ERR_INVAL, e->line, "stringData: the value of %s is not a string (put it in quotes)",
                              quoted(m->a, e->key).p);
         else
-                value_map_add(b, e->key, base64(m->a, e->value->text, e->value->line), e->line);
+                value_map_add(b, e->key, encoded(m->a, e->value), e->line);
 }
 
 static void add_each(struct making *m, struct value_map_builder *b, const struct value *secret, const char *key,

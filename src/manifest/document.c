@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 
+#define BOM "\xef\xbb\xbf"
 #define SKIP_MARKER "+argocd:skip-file-rendering"
 
 static const char *const manifest_words[] = { "apiVersion:", "kind:", "metadata:" };
@@ -244,11 +245,14 @@ static uint32_t line_of_byte(const char *message, struct str text) {
         return line;
 }
 
+/* A byte order mark is no JSON, but editors write it and kubectl passes over it: it reads such a file as YAML. */
 static bool parse_json(struct making *m, struct str text) {
         const struct value *v;
         struct source s = { .line = 1 };
         struct err err;
 
+        if (str_starts(text, STR(BOM)))
+                text = str_sub(text, strlen(BOM), text.n);
         if (json_parse(text, m->a, &v, &err) < 0)
                 broken(m, &err, line_of_byte(err.msg, text));
         else

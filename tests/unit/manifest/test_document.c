@@ -332,6 +332,14 @@ static void json_has_lines_too(void **state) {
                            "\"x\"},\n  \"spec\": {\n    \"replicas\": 2\n  }\n}\n"), MANIFEST_JSON, *state, &p);
         assert_int_equal(p.object_count, 1);
         assert_int_equal(manifest_line_of(&p.objects[0], (struct pointer){ replicas, 2 }), 6);
+        manifest_parse(STR("\xef\xbb\xbf{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\n\"metadata\":{\"name\":\"x\"}}"),
+                       MANIFEST_JSON, *state, &p);
+        assert_int_equal(p.object_count, 1); /* as kubectl reads what an editor has put a byte order mark in front of */
+        assert_int_equal(p.error_count, 0);
+        manifest_parse(STR("\xef\xbb\xbf{\n\n  \"a\": }"), MANIFEST_JSON, *state, &p);
+        assert_int_equal(p.error_count, 1);
+        assert_int_equal(p.errors[0].line, 3);
+
         manifest_parse(STR("{\n\n  \"a\": }"), MANIFEST_JSON, *state, &p);
         assert_int_equal(p.errors[0].line, 3);
 }
