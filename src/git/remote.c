@@ -154,6 +154,8 @@ static int list_local_refs(struct remote *r, const struct str *names, size_t cou
         int rc;
 
         LOCKED(r);
+        if (r->current && access(git_repository_path(r->current->repo), F_OK) < 0)
+                close_all(r); /* moved away: an open repository without its folder would seem to be empty */
         rc = open_current(r, err);
         if (rc == 0)
                 *ret = look_up_refs(r->current->repo, names, count, a);

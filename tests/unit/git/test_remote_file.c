@@ -322,6 +322,27 @@ static void an_empty_repository_says_so(void **state) {
         assert_non_null(strstr(f->err.msg, "empty"));
 }
 
+static void a_repository_that_was_moved_away_is_told_by_its_path(void **state) {
+        struct fixture *f = *state;
+        struct git_revision rev;
+        char from[SCRATCH_PATH_BYTES], to[SCRATCH_PATH_BYTES];
+
+        char *hex = scratch_commit(&f->s, "repo", "only");
+        snprintf(from, sizeof from, "%s", scratch_path(&f->s, "repo"));
+        snprintf(to, sizeof to, "%s", scratch_path(&f->s, "elsewhere"));
+        open_source(f, "repo");
+        assert_resolves(f, "main", hex, "refs/heads/main");
+        assert_int_equal(rename(from, to), 0);
+        for (unsigned i = 0; i < 2; i++) {
+                assert_int_equal(resolve(f, "main", &rev), ERR_NOTFOUND);
+                assert_non_null(strstr(f->err.msg, from));
+                assert_null(strstr(f->err.msg, "empty"));
+        }
+        assert_int_equal(rename(to, from), 0);
+        assert_resolves(f, "main", hex, "refs/heads/main");
+        free(hex);
+}
+
 static void a_digit_too_many_is_not_found(void **state) {
         struct fixture *f = *state;
         struct git_revision rev;
@@ -369,6 +390,7 @@ int main(void) {
                 TEST(local_repositories_need_permission),
                 TEST(sha256_repositories_are_refused_by_name),
                 TEST(an_empty_repository_says_so),
+                TEST(a_repository_that_was_moved_away_is_told_by_its_path),
                 TEST(a_digit_too_many_is_not_found),
                 TEST(a_commit_that_is_not_there_is_not_found),
         };
