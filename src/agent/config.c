@@ -259,15 +259,44 @@ static int cmp_app(const void *x, const void *y) {
         return r ? r : str_cmp(a->name, b->name);
 }
 
-static void check_double_apps(struct config *c) {
-        for (size_t i = 1; i < c->app_count; i++)
-                if (cmp_app(&c->apps[i - 1], &c->apps[i]) == 0)
-                        config_add_problem(c, (struct config_problem){
-                                .severity = CONFIG_ERROR, .place = c->apps[i].place,
-                                .app = config_app_title(c->apps[i].ns, c->apps[i].name, c->arena),
-                                .message = arena_strf(c->arena, "it is defined twice, also at %.*s:%u",
-                                                      STR_FMT(c->apps[i - 1].place.file), c->apps[i - 1].place.line),
-                        });
+static int in_order(const void *x, const void *y) {
+        const struct config_app *a = x, *b = y;
+        int r = cmp_app(a, b);
+
+        r = r ? r : str_cmp(a->place.file, b->place.file);
+        return r ? r : (a->place.line > b->place.line) - (a->place.line < b->place.line);
+}
+
+static void refuse_double(struct config *c, const struct config_app *app, const struct config_app *other) {
+        config_add_problem(c, (struct config_problem){
+                .severity = CONFIG_REFUSED, .place = app->place, .app = config_app_title(app->ns, app->name, c->arena),
+                .message = arena_strf(c->arena, "another application has its name, at %.*s:%u", STR_FMT(other->place.file),
+                                      other->place.line),
+        });
+        c->refused_count++;
+}
+
+static bool same_app(const struct config *c, size_t i, size_t k) {
+        return k < c->app_count && cmp_app(&c->apps[i], &c->apps[k]) == 0;
+}
+
+/* Of two applications of one name nobody knows which is meant: neither is run, the rest is. */
+static void refuse_double_apps(struct config *c) {
+        bool *is_double = arena_zalloc(c->arena, (c->app_count + 1) * sizeof *is_double);
+        size_t kept = 0;
+
+        for (size_t i = 0; i < c->app_count; i++) {
+                bool before = i > 0 && same_app(c, i, i - 1);
+
+                is_double[i] = before || same_app(c, i, i + 1);
+                if (is_double[i])
+                        refuse_double(c, &c->apps[i], &c->apps[before ? i - 1 : i + 1]);
+        }
+        for (size_t i = 0; i < c->app_count; i++) {
+                if (!is_double[i])
+                        c->apps[kept++] = c->apps[i];
+        }
+        c->app_count = kept;
 }
 
 static int loading_end(struct loading *l, struct err *err) {
@@ -276,8 +305,8 @@ static int loading_end(struct loading *l, struct err *err) {
         const struct config_problem *first = NULL;
 
         if (c->app_count > 1)
-                qsort(c->apps, c->app_count, sizeof(*c->apps), cmp_app);
-        check_double_apps(c);
+                qsort(c->apps, c->app_count, sizeof(*c->apps), in_order);
+        refuse_double_apps(c);
         if (l->r.irrelevant > 0)
                 config_add_problem(c, (struct config_problem){
                         .severity = CONFIG_NOTICE,

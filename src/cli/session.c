@@ -45,6 +45,11 @@ static size_t print_problems(const struct config *c) {
         return errors;
 }
 
+/* Each of its errors has been printed with its place. */
+static int bad_configuration(struct err *err) {
+        return err_set(err, ERR_INVAL, "the configuration has errors; nothing was done");
+}
+
 /* Documents first, then the flags over them: the same arguments are parsed twice. */
 static int parse_twice(struct session *s, int argc, char **argv, const struct option_group *own, struct err *err) {
         struct shared_flags shared = { { 0 } };
@@ -76,7 +81,7 @@ static int parse_twice(struct session *s, int argc, char **argv, const struct op
                         return r;
                 if (r < 0) {
                         print_problems(s->config);
-                        return r;
+                        return bad_configuration(err);
                 }
         } else {
                 s->config = config_new();
@@ -117,7 +122,7 @@ int session_configure(struct session *s, const char *verb, int argc, char **argv
         default_installation(s);
         config_settle(s->config);
         if (print_problems(s->config))
-                return err_set(err, ERR_INVAL, "the configuration has errors; nothing was done");
+                return bad_configuration(err);
         return check_apps(s, err);
 }
 

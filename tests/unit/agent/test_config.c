@@ -252,7 +252,6 @@ static const struct {
           "error apps.yaml:3: metadata.name is missing\n" },
         { "hello: world\n", "error apps.yaml:1: holds no configuration\n" },
         { "kind: [\n", "error apps.yaml:2: while parsing a flow node, did not find expected node content\n" },
-        { APP "---\n" APP, "error apps.yaml:13: application argocd/shop: it is defined twice, also at apps.yaml:1\n" },
         { APP "  project: a\n  project: b\n", "error apps.yaml:13: the key \"project\" is given twice, first in line 12\n" },
 };
 
@@ -362,6 +361,19 @@ static void two_applications_never_share_an_instance_name(void **state) {
         assert_int_equal(f->c->app_count, 1);
         assert_string_equal(problems(f), "refused apps.yaml:13: application truce/shop is not run: it would have the tracking "
                                          "name of the application at apps.yaml:1\n");
+}
+
+static void of_two_applications_of_one_name_neither_runs_and_the_rest_does(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, APP "---\n" APP "---\napiVersion: argoproj.io/v1alpha1\nkind: Application\n"
+                         "metadata: {name: other}\nspec:\n" SOURCE);
+        assert_string_equal(problems(f), "refused apps.yaml:1: application argocd/shop is not run: another application has its "
+                                         "name, at apps.yaml:13\nrefused apps.yaml:13: application argocd/shop is not run: "
+                                         "another application has its name, at apps.yaml:1\n");
+        assert_int_equal(f->c->refused_count, 2);
+        assert_int_equal(f->c->app_count, 1);
+        assert_true(str_eqc(f->c->apps[0].name, "other"));
 }
 
 /* Repositories. */
@@ -703,6 +715,7 @@ int main(void) {
                 T(an_illegal_installation_id_refuses_all),
                 T(applications_of_other_namespaces_carry_theirs_in_the_instance),
                 T(two_applications_never_share_an_instance_name),
+                T(of_two_applications_of_one_name_neither_runs_and_the_rest_does),
                 T(the_longest_template_wins_and_its_own_secret_beats_all),
                 T(credentials_stay_with_their_host),
                 T(a_repository_that_needs_more_refuses_its_applications_without_showing_it),
