@@ -1,83 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/agent.h"
+#include "agent/agent_impl.h"
 
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/log.h"
-#include "git/deadline.h"
 #include "git/remote.h"
 #include "sync/backoff.h"
-
-#define RENDER_TIMEOUT_MS (60 * INT64_C(1000))
-#define MANIFEST_CACHE_IN_AGENT_BYTES (2 * MIB)
-
-struct render;
-
-/* One application and the way its commits take. */
-struct entry {
-        struct agent *agent;
-        const struct config_app *config;
-        struct app *app;
-        struct poll_subscription *poll;
-        struct arena *news_arena;
-        struct poll_news news;      /* newest fetched commit; strings in news_arena */
-        bool has_news;
-        struct render *render;      /* under way */
-        bool render_again;
-        struct agent_revision revision; /* in force */
-        struct arena *revision_arena;
-        struct err err;
-        struct err rejected;        /* why the newest commit is not in force; code 0: it is */
-        bool unread;                /* the newest commit is to be rendered again though it is known */
-        bool told_settled;          /* of the commit in force */
-};
-
-/* Parsed files. A render that outlives the agent keeps it, so that the agent need not wait for pool threads. */
-struct cache {
-        struct manifest_cache *files;
-        unsigned users;
-};
-
-struct agent {
-        struct loop *loop;
-        const struct config *config;
-        struct agent_options options;
-        struct agent_hooks hooks;
-        void *ctx;
-        struct kube_transport *transport;
-        struct kube_client *client;
-        struct cluster *cluster;
-        struct store *store;
-        struct scaler_index *scalers;
-        struct map *scaler_targets; /* id of a scaler → id of what it scales */
-        struct poller *poller;
-        struct cache *cache;
-        struct entry *entries;
-        size_t count;
-        struct loop_timer *retry;
-        unsigned attempts;
-        bool opened, discovered;
-        struct agent_stats stats;
-};
-
-/* A commit on its way to a desired set, on a pool thread. */
-struct render {
-        struct entry *entry;        /* NULL: nobody wants it any more */
-        struct git_source *source;  /* kept by `hold` */
-        struct poll_hold *hold;
-        struct git_id commit;
-        struct manifest_source spec;
-        struct cache *cache;
-        struct tracking tracking;
-        struct manifest_protection protection;
-        struct kube_discovery *discovery;
-        atomic_bool cancelled;
-        int64_t timeout_ms;
-        bool keep_sources;
-        struct desired_set *set;
-        int r;
-        struct err err;
-};
 
 /* --- scalers ---------------------------------------------------------------------------------------------------- */
 
@@ -138,7 +65,7 @@ static void on_discovery(void *ctx) {
 }
 
 /* Scalers that Git wants count before they exist: the seed and the first apply depend on them. */
-static void index_desired_scalers(struct agent *agent) {
+void agent_index_desired_scalers(struct agent *agent) {
         scaler_index_clear(agent->scalers, SCALER_DESIRED);
         for (size_t i = 0; i < agent->count; i++) {
                 const struct desired_set *set = app_desired(agent->entries[i].app);
@@ -207,141 +134,7 @@ static void on_kind_changed(void *ctx, const struct cluster_kind *kind) {
                 app_kinds_changed(agent->entries[i].app);
 }
 
-/* --- from a commit to a desired set ----------------------------------------------------------------------------- */
-
-static enum manifest_scope scope_of(void *ctx, struct str group, struct str version, struct str kind) {
-        const struct kube_resource *r = kube_discovery_find(ctx, (struct gvk){ group, version, kind });
-
-        if (!r)
-                return MANIFEST_SCOPE_UNKNOWN;
-        return r->namespaced ? MANIFEST_SCOPE_NAMESPACED : MANIFEST_SCOPE_CLUSTER;
-}
-
-static void run_render(void *ctx) {
-        struct render *job = ctx;
-        struct manifest_set *set;
-        struct git_deadline deadline = { git_now_ms() + job->timeout_ms, &job->cancelled };
-        struct manifest_binding binding = {
-                .default_namespace = job->tracking.destination_namespace,
-                .tracking = &job->tracking,
-                .protection = &job->protection,
-                .scope = scope_of,
-                .ctx = job->discovery,
-        };
-
-        job->r = manifest_render(job->source, &job->commit, &job->spec, job->cache->files, deadline, &set, &job->err);
-        if (job->r < 0)
-                return;
-        job->set = desired_set_new(set, manifest_bind(set, &binding), &job->commit, job->keep_sources);
-}
-
-static void begin_render(struct entry *e);
-
-static struct cache *cache_new(void) {
-        struct cache *c = mem_zalloc(sizeof *c);
-
-        *c = (struct cache){ manifest_cache_new(MANIFEST_CACHE_IN_AGENT_BYTES), 1 };
-        return c;
-}
-
-static struct cache *cache_ref(struct cache *c) {
-        c->users++;
-        return c;
-}
-
-static void cache_unref(struct cache *c) {
-        if (!c || --c->users)
-                return;
-        manifest_cache_free(c->files);
-        free(c);
-}
-
-/* A commit that could not be read for a reason that may pass is fetched and rendered again at the next look. */
-static void reject(struct entry *e, const struct desired_set *set, const struct err *err) {
-        e->err = e->rejected = *err;
-        e->unread = err_is_transient(err->code) || err->code == ERR_CORRUPT;
-        if (e->unread)
-                poll_forget(e->poll);
-        e->agent->hooks.revision(e->agent->ctx, e->app, &e->revision, set, err);
-}
-
-static void put_in_force(struct entry *e, struct desired_set *set) {
-        struct agent *agent = e->agent;
-
-        arena_free(e->revision_arena);
-        e->revision_arena = arena_new(0);
-        e->revision = (struct agent_revision){
-                .ref = arena_str(e->revision_arena, e->news.ref),
-                .subject = arena_str(e->revision_arena, e->news.subject),
-                .timeline = { e->news.noticed_ms, e->news.fetched_ms, loop_now_ms(agent->loop), 0, 0 },
-        };
-        git_id_hex(&set->commit, e->revision.commit);
-        e->err.code = e->rejected.code = 0;
-        e->told_settled = false;
-        agent->hooks.revision(agent->ctx, e->app, &e->revision, set, NULL);
-        app_set_desired(e->app, set);
-        index_desired_scalers(agent);
-}
-
-static void rendered(void *ctx, bool cancelled) {
-        struct render *job = ctx;
-        struct entry *e = job->entry;
-        _cleanup_(desired_set_freep) struct desired_set *set = job->set;
-        struct err err = job->err;
-        int r = job->r;
-
-        kube_discovery_unref(job->discovery);
-        cache_unref(job->cache);
-        poll_release(job->hold);
-        free(job);
-        if (!e)
-                return;
-        e->render = NULL;
-        if (e->render_again) {
-                begin_render(e);
-                return;
-        }
-        if (cancelled)
-                return;
-        if (r == 0 && !set->complete)
-                r = err_set(&err, ERR_INVAL, "not every document could be read: nothing of this commit is applied");
-        if (r < 0)
-                reject(e, set, &err);
-        else
-                put_in_force(e, TAKE_PTR(set));
-}
-
-static void begin_render(struct entry *e) {
-        struct agent *agent = e->agent;
-        const struct config_app *c = e->config;
-
-        if (!e->has_news || !agent->discovered)
-                return;
-        if (e->render) {
-                e->render_again = true;
-                atomic_store(&e->render->cancelled, true);
-                return;
-        }
-        e->render_again = false;
-        struct render *job = mem_zalloc(sizeof *job);
-        job->entry = e;
-        job->source = e->news.source;
-        job->hold = poll_hold(e->poll);
-        job->commit = e->news.commit;
-        job->spec = (struct manifest_source){
-                .path = c->path, .recurse = c->recurse, .include = c->include, .exclude = c->exclude,
-                .any_extension = c->any_extension, .default_namespace = c->destination_namespace,
-                .strict_yaml = agent->config->agent.strict_yaml,
-        };
-        job->cache = cache_ref(agent->cache);
-        job->tracking = app_tracking(e->app);
-        job->protection = config_protection(agent->config, c);
-        job->discovery = kube_discovery_ref((struct kube_discovery *)cluster_discovery(agent->cluster));
-        job->timeout_ms = RENDER_TIMEOUT_MS;
-        job->keep_sources = agent->options.poll_once;
-        e->render = job;
-        loop_work_start(agent->loop, LOOP_POOL_CPU, run_render, rendered, job);
-}
+/* --- Git's events ----------------------------------------------------------------------------------------------- */
 
 static void on_news(void *ctx, const struct poll_news *news, const struct err *err) {
         struct entry *e = ctx;
@@ -350,10 +143,13 @@ static void on_news(void *ctx, const struct poll_news *news, const struct err *e
         if (err) {
                 e->err = *err;
                 agent->hooks.trouble(agent->ctx, e->app, "git", err);
+                entry_tell_status(e);
+                entry_bring_back(e);
                 return;
         }
         if (e->has_news && git_id_eq(&news->commit, &e->news.commit) && !e->unread) {
                 e->err = e->rejected; /* Git can be read again; what is wrong with its commit still is */
+                entry_tell_status(e);
                 return;
         }
         e->unread = false;
@@ -363,12 +159,12 @@ static void on_news(void *ctx, const struct poll_news *news, const struct err *e
         e->news.ref = arena_str(e->news_arena, news->ref);
         e->news.subject = arena_str(e->news_arena, news->subject);
         e->has_news = true;
-        begin_render(e);
+        entry_render(e);
 }
 
 /* --- the applications' events ----------------------------------------------------------------------------------- */
 
-static struct entry *entry_of(struct agent *agent, const struct app *app) {
+static struct entry *entry_of(const struct agent *agent, const struct app *app) {
         for (size_t i = 0; i < agent->count; i++) {
                 if (agent->entries[i].app == app)
                         return &agent->entries[i];
@@ -399,42 +195,15 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
         agent->hooks.trouble(agent->ctx, app, what, err);
 }
 
-static const char *sync_word(enum app_sync_status s) {
-        static const char *const words[] = { "Unknown", "Synced", "OutOfSync" };
-
-        return words[s];
+static void on_status(void *ctx, struct app *app, struct str old, struct buf *out) {
+        entry_status(entry_of(ctx, app), old, out);
 }
 
-static bool same_member(const struct value *old, const char *key, struct str text) {
-        return str_eq(value_text(value_getc(old, key)), text);
-}
+static void on_loaded(void *ctx, struct app *app) {
+        struct entry *e = entry_of(ctx, app);
 
-/* The old text stays as long as commit, state and counts do: `changed` is when they last became different. */
-static void on_status(void *ctx, struct app *app, struct str old_text, struct buf *out) {
-        struct agent *agent = ctx;
-        struct entry *e = entry_of(agent, app);
-        _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        const struct value *old = NULL;
-        struct app_counts c;
-        struct value_map_builder b = { 0 };
-
-        app_counts(app, &c);
-        struct str counts = arena_strf(a, "%zu/%zu/%zu", c.synced, c.objects, c.failed + c.refused + c.parked);
-        struct str sync = str_from(sync_word(app_sync_status(app)));
-        if (json_parse(old_text, a, &old, NULL) == 0 && same_member(old, "commit", str_from(e->revision.commit)) &&
-            same_member(old, "sync", sync) && same_member(old, "counts", counts)) {
-                buf_add(out, old_text);
-                return;
-        }
-        value_map_add(&b, STR("application"), value_string(a, e->config->name, 0), 0);
-        value_map_add(&b, STR("ref"), value_string(a, e->revision.ref, 0), 0);
-        value_map_add(&b, STR("commit"), value_stringc(a, e->revision.commit), 0);
-        value_map_add(&b, STR("subject"), value_string(a, e->revision.subject, 0), 0);
-        value_map_add(&b, STR("sync"), value_string(a, sync, 0), 0);
-        value_map_add(&b, STR("counts"), value_string(a, counts, 0), 0);
-        value_map_add(&b, STR("objects"), value_int(a, (int64_t)c.objects, 0), 0);
-        value_map_add(&b, STR("changed"), value_int(a, loop_wall_ms(agent->loop), 0), 0);
-        value_print(value_map_end(&b, a, 0), out);
+        if (e->wants_record)
+                entry_bring_back(e);
 }
 
 static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
@@ -453,7 +222,7 @@ static void on_observed(void *ctx, struct app *app) {
         struct agent *agent = ctx;
         struct entry *e = entry_of(agent, app);
 
-        if (e->revision.timeline.observed_ms)
+        if (e->revision.timeline.observed_ms || e->revision.stands_in)
                 return;
         e->revision.timeline.observed_ms = loop_now_ms(agent->loop);
         agent->stats.last = e->revision.timeline;
@@ -479,7 +248,7 @@ static struct str on_rival(void *ctx, const struct app *app, struct str id, stru
 }
 
 static void on_rebind(void *ctx, struct app *app) {
-        begin_render(entry_of(ctx, app));
+        entry_rebind(entry_of(ctx, app));
 }
 
 /* --- start ------------------------------------------------------------------------------------------------------ */
@@ -501,8 +270,15 @@ static void on_discovered(void *ctx, const struct err *err) {
                 return;
         }
         agent->discovered = true;
-        for (size_t i = 0; i < agent->count; i++)
-                begin_render(&agent->entries[i]);
+        for (size_t i = 0; i < agent->count; i++) {
+                struct entry *e = &agent->entries[i];
+
+                entry_render(e);
+                if (!e->err.code)
+                        continue;
+                entry_tell_status(e);
+                entry_bring_back(e);
+        }
 }
 
 static void on_opened(void *ctx, const struct err *err) {
@@ -599,7 +375,8 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
                 .loop = l, .client = agent->client, .cluster = agent->cluster, .store = agent->store,
                 .scalers = agent->scalers, .agent = &config->agent, .ctx = agent,
                 .hooks = { on_outcome, on_waiting, on_settled, on_observed, on_status, on_trouble,
-                           on_rival, on_rebind },
+                           on_rival, on_rebind, on_loaded },
+                .read_only = options->read_only,
         };
         for (size_t i = 0; i < config->app_count; i++) {
                 struct entry *e = &agent->entries[agent->count];
@@ -625,10 +402,7 @@ void agent_free(struct agent *agent) {
                 struct entry *e = &agent->entries[i];
 
                 poller_unsubscribe(e->poll);
-                if (e->render) {
-                        e->render->entry = NULL;
-                        atomic_store(&e->render->cancelled, true);
-                }
+                entry_drop_render(e);
                 app_free(e->app);
                 arena_free(e->news_arena);
                 arena_free(e->revision_arena);
@@ -670,6 +444,11 @@ const struct err *agent_app_err(const struct agent *agent, size_t i) {
         const struct entry *e = &agent->entries[i];
 
         return e->err.code ? &e->err : app_err(e->app);
+}
+
+/* The newest commit could not be read: what the cluster is compared with is an older one. */
+enum app_sync_status agent_sync_status(const struct agent *agent, const struct app *app) {
+        return entry_of(agent, app)->rejected.code ? APP_UNKNOWN : app_sync_status(app);
 }
 
 bool agent_is_ready(const struct agent *agent) {

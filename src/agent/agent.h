@@ -7,8 +7,9 @@
  * bound on a pool thread → put in force (agent/app.h). A step that fails is told and tried again with back-off; nothing
  * is ever applied on a part of the picture.
  *
- * A commit of which some document cannot be read is not put in force: the last good one stays. Objects that are refused
- * one by one (hooks, waves, protected ones) do not hold up the rest.
+ * A commit of which some document cannot be read is not put in force: the last good one stays, also when the agent was
+ * started anew meanwhile: the commit that was applied last is then fetched by its id, as long as the repository has it.
+ * Objects that are refused one by one (hooks, waves, protected ones) do not hold up the rest.
  *
  * Thread rule: loop thread only. Life cycle: loop, transport and configuration outlive the agent.
  */
@@ -31,6 +32,7 @@ struct agent_revision {
         char commit[GIT_OID_HEX_BYTES + 1]; /* empty: nothing is in force yet */
         struct str ref, subject;
         struct agent_timeline timeline;
+        bool stands_in; /* an older commit, while the newest one cannot be put in force: heals, prunes nothing */
 };
 
 struct agent_hooks {
@@ -41,7 +43,7 @@ struct agent_hooks {
                          const struct desired_set *set, const struct err *rejected);
         void (*settled)(void *ctx, struct app *app, const struct err *prune_err);
         void (*observed)(void *ctx, struct app *app, const struct agent_timeline *timeline);
-        /* Something of the whole does not work now; `what` names it ("git", "discovery", "inventory"). Tried again. */
+        /* Something of the whole does not work now; `what` names it ("git", "discovery", "inventory", …). Tried again. */
         void (*trouble)(void *ctx, struct app *app, const char *what, const struct err *err);
 };
 
@@ -74,6 +76,8 @@ struct app *agent_app(const struct agent *agent, size_t i);
 void agent_app_revision(const struct agent *agent, size_t i, struct agent_revision *ret_revision);
 /* Why the application's source cannot be read or its newest commit is not in force; code 0: all is well. */
 const struct err *agent_app_err(const struct agent *agent, size_t i);
+/* What is shown of an application: Unknown as well while its newest commit cannot be compared with. */
+enum app_sync_status agent_sync_status(const struct agent *agent, const struct app *app);
 
 /* Ready: the picture is complete and kept current (key, discovery, a revision in force, the API server is there). */
 bool agent_is_ready(const struct agent *agent);

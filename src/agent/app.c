@@ -210,8 +210,7 @@ static bool was_attempted(struct app *app) {
         const struct value *status;
 
         git_id_hex(&app->desired->commit, hex);
-        return json_parse(store_status(app->store), a, &status, NULL) == 0 &&
-               str_eqc(value_text(value_getc(status, "commit")), hex);
+        return json_parse(store_status(app->store), a, &status, NULL) == 0 && str_eqc(app_applied_commit(status), hex);
 }
 
 static void look_only(struct app *app) {
@@ -239,8 +238,9 @@ static void loaded(void *ctx, struct inventory *inv, const struct err *err) {
         app->err.code = 0;
         inventory_free(app->inventory);
         app->inventory = inv;
-        if (!app->config->self_heal && was_attempted(app))
+        if (app->desired && !app->config->self_heal && was_attempted(app))
                 look_only(app);
+        app->env.hooks.loaded(app->env.ctx, app);
         app_kick(app);
 }
 
@@ -289,13 +289,11 @@ static void settle(struct app *app) {
         if (app->settled)
                 return;
         app_tell_parked(app);
-        if (!app->concluded && app->mode != DECIDE_DIFF) {
+        if (!app->concluded && !app->env.read_only) {
                 app->concluded = true;
-                buf_clear(&app->status);
-                app->env.hooks.status(app->env.ctx, app, store_status(app->store), &app->status);
                 failpoint("before-last-save");
-                app_save(app, buf_str(&app->status));
-                return;
+                if (app_save_status(app))
+                        return;
         }
         app->settled = true;
         app->env.hooks.settled(app->env.ctx, app, app->prune_err.code ? &app->prune_err : NULL);
@@ -304,11 +302,18 @@ static void settle(struct app *app) {
 static void pump(void *ctx) {
         struct app *app = ctx;
 
-        if (!app->desired || app->loading || store_is_busy(app->store) || app->namespace_op)
+        if ((!app->desired && !app->wanted) || app->loading || store_is_busy(app->store) || app->namespace_op)
                 return;
         if (!app->inventory) {
                 app->loading = true;
                 store_load(app->store, loaded, app);
+                return;
+        }
+        if (app_status_is_due(app))
+                app->concluded = app->settled = false;
+        if (!app->desired) {
+                if (app_status_is_due(app))
+                        app_save_status(app);
                 return;
         }
         if (!app->kinds_read && app_kinds_are_pending(app))

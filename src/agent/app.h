@@ -82,8 +82,8 @@ struct app_hooks {
         /* After settled(): every write has come back through the watches. */
         void (*observed)(void *ctx, struct app *app);
         /*
-         * Composes what `truce status` shows, as JSON with "commit" among its members, after `old` (empty: none): the same
-         * text again when nothing changed, so that nothing is written.
+         * Composes what `truce status` shows, as JSON with "commit" and "applied" among its members, after `old` (empty:
+         * none): the same text again when nothing changed, so that nothing is written.
          */
         void (*status)(void *ctx, struct app *app, struct str old, struct buf *ret_status);
         /* The inventory cannot be read or written, the namespace not be made ("inventory", "namespace"); tried again. */
@@ -95,6 +95,8 @@ struct app_hooks {
         struct str (*rival)(void *ctx, const struct app *app, struct str id, struct str tracked_by);
         /* The scope of some parked kind is known now: render and bind again. */
         void (*rebind)(void *ctx, struct app *app);
+        /* The inventory, and with it the status, was read. */
+        void (*loaded)(void *ctx, struct app *app);
 };
 
 /* What all applications share; outlives them. */
@@ -107,6 +109,7 @@ struct app_env {
         const struct config_agent *agent;
         struct app_hooks hooks;
         void *ctx;
+        bool read_only; /* nothing is ever written, not even a status */
 };
 
 struct app *app_new(const struct app_env *env, const struct config_app *config);
@@ -131,6 +134,19 @@ void app_set_sync_options(struct app *app, const struct app_sync_options *option
 /* Puts a set in force (taken). The inventory is read first when it was not yet. */
 void app_set_desired(struct app *app, struct desired_set *set);
 const struct desired_set *app_desired(const struct app *app);
+
+/* Reads inventory and status though no set is in force; hooks.loaded() when they are there. */
+void app_load(struct app *app);
+/* What hooks.status() says has changed; it is asked in a later turn, and its text stored when it is a new one. */
+void app_status_changed(struct app *app);
+/* The status as it is stored; empty: none, or not read yet. Borrowed until the next turn. */
+struct str app_status_text(const struct app *app);
+/* Does it write what it compares (it is not detect-only)? */
+bool app_applies(const struct app *app);
+/* The commit that a status says was applied last; empty: none. */
+struct str app_applied_commit(const struct value *status);
+/* The commit to go on from: applied, or for a detect-only application compared, last. */
+struct str app_recorded_commit(const struct app *app, const struct value *status);
 
 /* Does the application want the object, or has it in its inventory? */
 bool app_knows(const struct app *app, struct str id);

@@ -79,6 +79,9 @@ struct app {
         struct store_app *store;
         struct inventory *inventory;  /* NULL: not read yet */
         bool loading;
+        bool wanted;                  /* inventory and status, though no set is in force */
+        bool status_due;              /* the status is to be composed anew, and stored when it is a new one */
+        int64_t status_at_ms;         /* not before, when it could not be stored */
         bool superset_saved;          /* the stored inventory covers the set in force */
         bool inventory_dirty;
         struct desired_set *desired;
@@ -145,6 +148,12 @@ bool app_look_for_parked_kinds(struct app *app);
 void app_tell_parked(struct app *app);
 /* Stores the inventory with this status text. */
 void app_save(struct app *app, struct str status);
+bool app_status_is_due(const struct app *app);
+/*
+ * Composes the status and stores it: with the inventory, or alone when the application is detect-only. False when it
+ * could not be stored a short while ago.
+ */
+bool app_save_status(struct app *app);
 /* The kind of a scaler, when it is served and watched. */
 struct cluster_kind *app_scaler_kind(const struct app *app, const char *group, const char *kind);
 /* Tells that something of the whole application does not work now. */

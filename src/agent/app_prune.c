@@ -470,7 +470,7 @@ bool app_prune_start(struct app *app) {
                 app->options.no_prune_budget ? UINT32_MAX : (unsigned)max_count,
                 app->options.prune_max_count >= 0 ? 0 : (unsigned)agent->prune_max_percent, app->options.allow_empty,
         };
-        struct prune_input in = { c, count, inventory, app->desired->count, app->desired->complete };
+        struct prune_input in = { c, count, inventory, app->desired->count, app->desired->complete, app->desired->stands_in };
         struct prune_plan plan;
 
         app->prune_err.code = 0;

@@ -43,6 +43,7 @@ struct desired_set {
         size_t count;
         struct map *by_id;    /* id → struct desired */
         bool complete;        /* false: some document could not be read, nothing may be pruned */
+        bool stands_in;       /* the newest commit is another one that cannot be read: nothing may be pruned */
         bool created_namespaces; /* holds a Namespace object */
         struct manifest_problem *errors; /* the render's and the binding's, worst first; texts in the arena */
         size_t error_count;

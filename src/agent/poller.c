@@ -319,6 +319,10 @@ void poller_unsubscribe(struct poll_subscription *s) {
         free(s);
 }
 
+struct git_source *poll_source(const struct poll_subscription *s) {
+        return s->poll->remote ? s->poll->remote->source : NULL;
+}
+
 struct poll_hold *poll_hold(struct poll_subscription *s) {
         struct poll_hold *hold = mem_zalloc(sizeof *hold);
 

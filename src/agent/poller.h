@@ -56,9 +56,12 @@ struct poll_subscription *poller_subscribe(struct poller *p, struct str remote_k
 void poller_unsubscribe(struct poll_subscription *s);
 DEFINE_CLEANUP(struct poll_subscription *, poller_unsubscribe)
 
+/* The source of the remote, news or not; NULL while it cannot be opened. */
+struct git_source *poll_source(const struct poll_subscription *s);
+
 /*
- * Keeps the source that news came from until it is released, also beyond poller_free(): for work on a pool thread that
- * reads from it. Only after news; loop thread only.
+ * Keeps poll_source() until it is released, also beyond poller_free(): for work on a pool thread that reads from it. Only
+ * when there is one; loop thread only.
  */
 struct poll_hold;
 struct poll_hold *poll_hold(struct poll_subscription *s);

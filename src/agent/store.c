@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/store.h"
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "kube/list.h"
@@ -22,7 +23,7 @@ struct store {
 
 struct shard {
         char *rv;             /* NULL: not stored yet */
-        struct hash128 text;  /* of what is stored */
+        struct hash128 text, status; /* of what is stored; the status is in shard 0 only */
 };
 
 struct store_app {
@@ -94,53 +95,19 @@ static void finish_open(struct store *s, const struct err *err) {
         s->opened(s->ctx, err);
 }
 
-static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static void base64_print(const unsigned char *p, size_t n, struct buf *out) {
-        for (size_t i = 0; i < n; i += 3) {
-                uint32_t group = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) | (i + 2 < n ? p[i + 2] : 0);
-
-                for (size_t k = 0; k < 4; k++)
-                        buf_addch(out, i + k > n ? '=' : base64_digits[group >> (18 - 6 * k) & 63]);
-        }
-}
-
-/* Decodes exactly `n` bytes; false for anything else. */
-static bool base64_read(struct str text, unsigned char *p, size_t n) {
-        size_t have = 0;
-        uint32_t group = 0;
-        unsigned bits = 0;
-
-        for (size_t i = 0; i < text.n && text.p[i] != '='; i++) {
-                const char *digit = memchr(base64_digits, text.p[i], 64);
-
-                if (!digit)
-                        return false;
-                group = group << 6 | (uint32_t)(digit - base64_digits);
-                bits += 6;
-                if (bits < 8)
-                        continue;
-                bits -= 8;
-                if (have == n)
-                        return false;
-                p[have++] = (unsigned char)(group >> bits);
-        }
-        return have == n;
-}
-
 static int take_key(struct store *s, struct str body, struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        unsigned char bytes[KEY_BYTES];
+        _cleanup_(buf_done) struct buf bytes = buf_make(KEY_BYTES);
         const struct value *secret;
 
         if (json_parse(body, a, &secret, NULL) < 0 || !str_eqc(value_text(value_getc(secret, "kind")), "Secret"))
                 return err_set(err, ERR_PARSE, "what answers is no Kubernetes API server: is the server in the kubeconfig right?");
-        if (!base64_read(value_text(value_path(secret, "data", "key", NULL)), bytes, sizeof bytes))
+        if (!base64_decode(value_text(value_path(secret, "data", "key", NULL)), &bytes) || bytes.n != KEY_BYTES || bytes.overflow)
                 return err_set(err, ERR_CORRUPT, "Secret %s/truce-%s holds no key; delete it to get a new one", s->namespace,
                                s->installation);
-        memcpy(&s->key.k0, bytes, 8);
-        memcpy(&s->key.k1, bytes + 8, 8);
-        explicit_bzero(bytes, sizeof bytes);
+        memcpy(&s->key.k0, bytes.p, 8);
+        memcpy(&s->key.k1, bytes.p + 8, 8);
+        explicit_bzero(bytes.p, bytes.n);
         return 0;
 }
 
@@ -177,7 +144,7 @@ static void create_key(struct store *s) {
         hash_random(key, sizeof key);
         buf_addf(&body, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"truce-%s\"},\"data\":{\"key\":\"",
                  s->installation);
-        base64_print(key, sizeof key, &body);
+        base64_encode((struct str){ (const char *)key, sizeof key }, &body);
         buf_addc(&body, "\"}}");
         s->op = kube_client_create(s->client, &at, buf_str(&body), &plain_write, key_created, s);
         explicit_bzero(key, sizeof key);
@@ -286,17 +253,8 @@ bool store_is_busy(const struct store_app *a) {
         return a->list || a->op || loop_timer_is_running(a->later);
 }
 
-/* What a stored shard is known by: its text and, in shard 0, the status beside it. */
-static struct hash128 shard_hash(unsigned shard, struct str text, struct str status) {
-        struct hash128 h = hash128(hash_process_key(), text);
-
-        if (shard == 0) {
-                struct hash128 s = hash128(hash_process_key(), status);
-
-                h.lo ^= s.hi;
-                h.hi ^= s.lo;
-        }
-        return h;
+static struct hash128 known_by(struct str text) {
+        return hash128(hash_process_key(), text);
 }
 
 static void add_shard_name(const struct store_app *a, unsigned shard, struct buf *out) {
@@ -342,7 +300,8 @@ static int load_shard(void *ctx, struct str bytes, struct err *err) {
         free(a->shard[shard].rv);
         a->shard[shard].rv = str_dup(value_text(value_path(map, "metadata", "resourceVersion", NULL)));
         struct str status = value_text(value_path(map, "data", "status", NULL));
-        a->shard[shard].text = shard_hash(shard, text, status);
+        a->shard[shard].text = known_by(text);
+        a->shard[shard].status = known_by(status);
         if (shard == 0) {
                 buf_clear(&a->status);
                 buf_add(&a->status, status);
@@ -413,7 +372,9 @@ static int note_saved(struct store_app *a, unsigned shard, struct str body, stru
                 return r;
         free(a->shard[shard].rv);
         a->shard[shard].rv = str_dup(value_text(value_path(map, "metadata", "resourceVersion", NULL)));
-        a->shard[shard].text = shard_hash(shard, buf_str(&a->texts[shard]), buf_str(&a->status));
+        if (a->texts[shard].n)
+                a->shard[shard].text = known_by(buf_str(&a->texts[shard]));
+        a->shard[shard].status = known_by(buf_str(&a->status));
         if (a->saving_shards > a->shards)
                 a->shards = a->saving_shards;
         return 0;
@@ -480,10 +441,13 @@ static void write_shard(struct store_app *a, unsigned shard) {
                  name.p, a->application, a->store->installation);
         if (rv)
                 buf_addf(&body, ",\"resourceVersion\":\"%s\"", rv);
-        buf_addc(&body, "},\"data\":{\"objects\":");
-        value_print_string(buf_str(&a->texts[shard]), &body);
+        buf_addc(&body, "},\"data\":{");
+        if (a->texts[shard].n) {
+                buf_addc(&body, "\"objects\":");
+                value_print_string(buf_str(&a->texts[shard]), &body);
+        }
         if (shard == 0) {
-                buf_addc(&body, ",\"status\":");
+                buf_addf(&body, "%s\"status\":", a->texts[shard].n ? "," : "");
                 value_print_string(buf_str(&a->status), &body);
         }
         buf_addc(&body, "}}");
@@ -495,8 +459,12 @@ static void write_shard(struct store_app *a, unsigned shard) {
                 a->op = kube_client_create(a->store->client, &at, buf_str(&body), &plain_write, shard_saved, a);
 }
 
+/* A text that is empty is one that stays as it is stored. */
 static bool is_stored(const struct store_app *a, unsigned shard) {
-        return a->shard[shard].rv && hash128_eq(a->shard[shard].text, shard_hash(shard, buf_str(&a->texts[shard]), buf_str(&a->status)));
+        const struct shard *s = &a->shard[shard];
+
+        return s->rv && (!a->texts[shard].n || hash128_eq(s->text, known_by(buf_str(&a->texts[shard])))) &&
+               (shard || hash128_eq(s->status, known_by(buf_str(&a->status))));
 }
 
 /* From the last shard to the first: when the number grows, the new ones are there before an old one lets go. */
@@ -513,16 +481,20 @@ struct str store_status(const struct store_app *a) {
         return buf_str(&a->status);
 }
 
-void store_save(struct store_app *a, const struct inventory *inv, struct str status, void (*done)(void *ctx, const struct err *err),
-                void *ctx) {
+static void begin_save(struct store_app *a, unsigned shards, struct str status,
+                       void (*done)(void *ctx, const struct err *err), void *ctx) {
         buf_clear(&a->status);
         buf_add(&a->status, status);
-        a->saving_shards = inventory_shards(inv, a->shards);
-        a->left = a->saving_shards;
+        a->saving_shards = a->left = shards;
         a->made_namespace = false;
         a->err.code = 0;
         a->saved = done;
         a->ctx = ctx;
+}
+
+void store_save(struct store_app *a, const struct inventory *inv, struct str status, void (*done)(void *ctx, const struct err *err),
+                void *ctx) {
+        begin_save(a, inventory_shards(inv, a->shards), status, done, ctx);
         for (unsigned i = 0; i < a->saving_shards; i++)
                 inventory_print(inv, i, a->saving_shards, &a->texts[i]);
         for (unsigned i = 0; i < a->saving_shards; i++) {
@@ -532,6 +504,16 @@ void store_save(struct store_app *a, const struct inventory *inv, struct str sta
                         finish_save(a, &err);
                         return;
                 }
+        }
+        save_next(a);
+}
+
+void store_save_status(struct store_app *a, struct str status, void (*done)(void *ctx, const struct err *err), void *ctx) {
+        begin_save(a, 1, status, done, ctx);
+        if (!a->shard[0].rv) {
+                _cleanup_(inventory_freep) struct inventory *empty = inventory_new();
+
+                inventory_print(empty, 0, 1, &a->texts[0]);
         }
         save_next(a);
 }

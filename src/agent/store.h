@@ -61,6 +61,8 @@ struct str store_status(const struct store_app *a);
  */
 void store_save(struct store_app *a, const struct inventory *inv, struct str status,
                 void (*done)(void *ctx, const struct err *err), void *ctx);
+/* The same of the status alone: the stored inventory stays as it is, and an empty one is begun when there is none. */
+void store_save_status(struct store_app *a, struct str status, void (*done)(void *ctx, const struct err *err), void *ctx);
 bool store_is_busy(const struct store_app *a);
 
 #endif

@@ -118,7 +118,8 @@ static void on_revision(void *ctx, struct app *app, const struct agent_revision 
                 log_event(LOG_ERROR, "render", "commit not applied", "app", name, "err", rejected->msg, "in_force",
                           r->commit[0] ? r->commit : "nothing", NULL);
         else
-                log_event(LOG_INFO, "render", "commit in force", "app", name, "commit", r->commit, "ref", text(a, r->ref),
+                log_event(r->stands_in ? LOG_WARN : LOG_INFO, "render",
+                          r->stands_in ? "the commit that was applied last stands in" : "commit in force", "app", name, "commit", r->commit, "ref", text(a, r->ref),
                           "subject", text(a, r->subject), "objects", arena_strf(a, "%zu", set->count).p, NULL);
 }
 
@@ -195,6 +196,27 @@ static void on_hangup(void *ctx, int signum) {
         agent_poll_now(d->agent);
 }
 
+/*
+ * From the first moment on a signal means an orderly end: until there is a loop to tell it to, it waits. Threads that are
+ * started meanwhile leave them to this one.
+ */
+static void hold_signals(bool held) {
+        static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
+        sigset_t set;
+
+        sigemptyset(&set);
+        for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+                sigaddset(&set, signals[i]);
+        pthread_sigmask(held ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
+static void take_signals(struct daemon *d) {
+        d->term = loop_signal_new(d->session.loop, SIGTERM, on_stop, d);
+        d->interrupt = loop_signal_new(d->session.loop, SIGINT, on_stop, d);
+        d->hangup = loop_signal_new(d->session.loop, SIGHUP, on_hangup, d);
+        hold_signals(false);
+}
+
 static int start(struct daemon *d, struct err *err) {
         struct session *s = &d->session;
         struct agent_options options = { 0 };
@@ -206,9 +228,7 @@ static int start(struct daemon *d, struct err *err) {
                 r = http_server_new(s->loop, s->config->agent.listen, d->agent, &d->http, err);
         if (r < 0)
                 return r;
-        d->term = loop_signal_new(s->loop, SIGTERM, on_stop, d);
-        d->interrupt = loop_signal_new(s->loop, SIGINT, on_stop, d);
-        d->hangup = loop_signal_new(s->loop, SIGHUP, on_hangup, d);
+        take_signals(d);
         agent_start(d->agent);
         return 0;
 }
@@ -227,6 +247,8 @@ int cli_run(int argc, char **argv) {
         struct daemon d = { .told = map_new(free) };
         struct option_group none = { "Run", NULL, 0, NULL };
         struct err err;
+
+        hold_signals(true);
         int r = session_configure(&d.session, "run", argc, argv, &none, &err);
 
         if (r == 0 && !d.session.help) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `truce status`: what is in force, read from the status texts beside the inventories. It needs no running agent.
+ * `truce status`: what is in force, and why a newer commit is not, read from the status texts beside the inventories. It
+ * needs no running agent.
  */
 #include <stdio.h>
 
@@ -96,6 +97,11 @@ static void print_row(const struct value *row, int64_t now_ms) {
         buf_addf(&out, "%8lld  ", (long long)objects);
         if (changed)
                 when_print_age(changed, now_ms, &out);
+        struct str error = value_text(value_getc(row, "error"));
+        if (error.n) {
+                buf_addc(&out, "\n  error: ");
+                text_add(&out, error);
+        }
         printf("%s\n", out.p);
 }
 

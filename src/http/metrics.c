@@ -39,7 +39,7 @@ static void print_sync_status(const struct agent *agent, struct buf *out) {
                 struct app *app = agent_app(agent, i);
 
                 for (size_t k = 0; k < ARRAY_LEN(words); k++)
-                        app_sample(out, "truce_app_sync_status", app, "status", words[k], app_sync_status(app) == k);
+                        app_sample(out, "truce_app_sync_status", app, "status", words[k], agent_sync_status(agent, app) == k);
         }
 }
 

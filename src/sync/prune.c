@@ -70,6 +70,11 @@ static int check_budget(const struct prune_input *in, const struct prune_limits 
                                "prune stopped: not every document of this revision could be read, so %zu %s that seem to "
                                "have left Git stay",
                                deletions, deletions == 1 ? "object" : "objects");
+        if (in->stands_in)
+                return err_set(err, ERR_DENIED,
+                               "prune stopped: the newest commit cannot be read, and the one before it that stands in for "
+                               "it prunes nothing, so %zu %s that it does not have stay",
+                               deletions, deletions == 1 ? "object" : "objects");
         if (in->desired_objects == 0 && !limits->allow_empty)
                 return err_set(err, ERR_DENIED,
                                "prune stopped: the folder holds no objects at this revision, and an empty folder never "

@@ -72,6 +72,7 @@ struct prune_input {
         size_t inventory_objects; /* entries that are not tombstones of earlier syncs, for the percentage */
         size_t desired_objects;
         bool render_complete;     /* every document was read; false: nothing may go */
+        bool stands_in;           /* the set is an older commit's, as the newest one cannot be read: nothing may go */
 };
 
 /* steps are sorted in the order of deletion, kept ones last; free() with prune_plan_done(). */

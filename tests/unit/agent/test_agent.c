@@ -14,6 +14,7 @@
 #define A_WHILE_MS 60000
 #define CM(name, value)                                                                                                \
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " name "}\ndata: {key: \"" value "\"}\n"
+#define BROKEN "apiVersion: v1\nkind: [broken\n"
 #define IN_SHOP "/api/v1/namespaces/shop/*" /* applies, not the inventory */
 #define PATH_A "/api/v1/namespaces/shop/configmaps/a"
 #define INVENTORY "/api/v1/namespaces/truce/configmaps/truce-inventory-shop"
@@ -26,6 +27,7 @@ struct world {
         struct config *config;
         struct agent *agent;
         unsigned settled, rejected, trouble, failed, parked;
+        char *last_trouble;
         unsigned closed_doors; /* so many times the repository cannot be opened */
         struct err prune_err;
 };
@@ -73,7 +75,8 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
 
         (void)app;
         (void)what;
-        (void)err;
+        free(w->last_trouble);
+        w->last_trouble = str_dup(str_from(err->msg));
         w->trouble++;
 }
 
@@ -138,6 +141,7 @@ static void end(struct world *w) {
         if (w->agent)
                 stop_agent(w);
         assert_int_equal(script_unexpected(w->twin.script), 0);
+        free(w->last_trouble);
         twin_done(&w->twin);
         config_free(w->config);
         loop_free(w->loop);
@@ -155,6 +159,18 @@ static size_t requests(const struct world *w) {
         for (size_t i = 0; i < script_request_count(w->twin.script); i++)
                 count += !script_request_at(w->twin.script, i)->watch;
         return count;
+}
+
+/* What `truce status` would show; empty: nothing is stored. */
+static bool status_is(const struct world *w, const char *key, const char *wanted) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const char *text = map_find(w->twin.objects, STR(INVENTORY));
+        const struct value *map, *status = NULL;
+
+        if (text && json_parse(str_from(text), a, &map, NULL) == 0)
+                json_parse(value_text(value_path(map, "data", "status", NULL)), a, &status, NULL);
+        struct str got = value_text(value_getc(status, key));
+        return wanted[0] ? str_contains(got, str_from(wanted)) : got.n == 0;
 }
 
 static void a_commit_reaches_the_cluster_and_then_nothing_is_asked(void **state) {
@@ -279,10 +295,11 @@ static void a_broken_commit_leaves_the_last_good_one_in_force(void **state) {
         (void)state;
         begin(&w, CM("a", "1"));
         size_t before = writes(&w);
-        push(&w, CM("b", "2") "---\napiVersion: v1\nkind: [broken\n");
+        push(&w, CM("b", "2") "---\n" BROKEN);
         loop_run_for(w.loop, A_WHILE_MS);
         assert_int_equal(w.rejected, 1);
-        assert_int_equal(writes(&w), before);
+        assert_int_equal(writes(&w), before + 1); /* the status */
+        assert_true(status_is(&w, "error", "not every document could be read"));
         edit(&w, STR(PATH_A), "drift");
         loop_run_for(w.loop, 1000);
         assert_non_null(strstr(map_find(w.twin.objects, STR(PATH_A)), "\"key\":\"1\""));
@@ -439,6 +456,198 @@ static void a_kind_that_is_listed_but_not_served_is_asked_for_at_a_growing_pause
         end(&w);
 }
 
+/* The agent ends and is started anew; its repository holds these commits, oldest first: the same ids come out. */
+static void restart(struct world *w, const char *const *commits, size_t count) {
+        stop_agent(w);
+        w->git = git_memory_new();
+        for (size_t i = 0; i < count; i++)
+                push(w, commits[i]);
+        start_agent(w);
+        loop_run_for(w->loop, A_WHILE_MS);
+}
+
+static void a_restart_with_a_broken_head_goes_on_with_the_last_good_commit(void **state) {
+        static const char *const commits[] = { CM("a", "1"), CM("b", "2") "---\n" BROKEN };
+        struct agent_revision good, now;
+        struct world w;
+
+        (void)state;
+        begin(&w, commits[0]);
+        agent_app_revision(w.agent, 0, &good);
+        struct agent_revision was = good;
+        restart(&w, commits, 2);
+        assert_int_equal(w.rejected, 1);
+        agent_app_revision(w.agent, 0, &now);
+        assert_string_equal(now.commit, was.commit);
+        assert_true(now.stands_in);
+        edit(&w, STR(PATH_A), "drift");
+        loop_run_for(w.loop, 1000);
+        assert_non_null(strstr(map_find(w.twin.objects, STR(PATH_A)), "\"key\":\"1\""));
+        assert_null(map_find(w.twin.objects, STR(PATH_B)));
+        assert_true(status_is(&w, "commit", was.commit));
+        assert_true(status_is(&w, "sync", "Unknown"));
+        assert_true(status_is(&w, "error", "not every document could be read"));
+        assert_int_equal(agent_app_err(w.agent, 0)->code, ERR_INVAL);
+
+        push(&w, CM("b", "2"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_true(status_is(&w, "sync", "Synced") && status_is(&w, "error", ""));
+        assert_null(map_find(w.twin.objects, STR(PATH_A)));
+        assert_non_null(map_find(w.twin.objects, STR(PATH_B)));
+        end(&w);
+}
+
+/* A branch that was moved to a commit without the one that was applied in its history, on a server that drops it. */
+static void a_last_good_commit_that_is_gone_is_told_and_nothing_is_touched(void **state) {
+        static const char *const commits[] = { BROKEN };
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        size_t before = script_count(w.twin.script, KUBE_PATCH, IN_SHOP);
+        restart(&w, commits, 1);
+        edit(&w, STR(PATH_A), "drift");
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, IN_SHOP), before);
+        assert_int_equal(script_count(w.twin.script, KUBE_DELETE, "*"), 0);
+        assert_int_equal(w.trouble, 1);
+        assert_non_null(strstr(w.last_trouble, "not in the repository any more"));
+        assert_true(status_is(&w, "sync", "Unknown"));
+
+        size_t written = writes(&w);
+        loop_run_for(w.loop, 10 * A_WHILE_MS);
+        assert_int_equal(writes(&w), written);
+        push(&w, CM("a", "3"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_non_null(strstr(map_find(w.twin.objects, STR(PATH_A)), "\"key\":\"3\""));
+        end(&w);
+}
+
+/* Its record may be older than what was applied since: an object that it does not have may be wanted all the same. */
+static void what_stands_in_prunes_nothing(void **state) {
+        static const char *const commits[] = { CM("a", "1"), BROKEN };
+        _cleanup_(buf_done) struct buf line = buf_make(4096);
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        stop_agent(&w);
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *object;
+        struct str keys[] = { STR("data"), STR("objects") };
+        assert_int_equal(json_parse(str_from(map_find(w.twin.objects, STR(PATH_A))), a, &object, NULL), 0);
+        twin_store(&w.twin, STR(PATH_B), twin_set(a, object, "name", STR("b")), a);
+        assert_int_equal(json_parse(str_from(map_find(w.twin.objects, STR(PATH_B))), a, &object, NULL), 0);
+        struct str uid = value_text(value_path(object, "metadata", "uid", NULL));
+        assert_int_equal(json_parse(str_from(map_find(w.twin.objects, STR(INVENTORY))), a, &object, NULL), 0);
+        struct str objects = value_text(value_path(object, "data", "objects", NULL));
+        objects = arena_strf(a, "%.*s/ConfigMap/shop/b\tv1\t%.*s\t-\t0\tapp/b.yaml\n", STR_FMT(objects), STR_FMT(uid));
+        twin_store(&w.twin, STR(INVENTORY), value_with_path(a, object, keys, 2, value_string(a, objects, 0)), a);
+
+        start_agent(&w);
+        restart(&w, commits, 2);
+        assert_non_null(map_find(w.twin.objects, STR(PATH_B)));
+        assert_int_equal(w.prune_err.code, ERR_DENIED);
+        assert_non_null(strstr(w.prune_err.msg, "stands in"));
+        push(&w, CM("a", "1"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_null(map_find(w.twin.objects, STR(PATH_B)));
+        end(&w);
+}
+
+/* Git is down when the agent starts: what it fetched before is still at hand. */
+static void a_restart_without_git_goes_on_with_the_last_good_commit(void **state) {
+        static const char *const commits[] = { CM("a", "1") };
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        stop_agent(&w);
+        w.git = git_memory_new();
+        push(&w, commits[0]);
+        git_memory_fail(w.git, GIT_MEMORY_RESOLVE, ERR_UNREACHABLE, "the server is away", 1000000);
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        edit(&w, STR(PATH_A), "drift");
+        loop_run_for(w.loop, 1000);
+        assert_non_null(strstr(map_find(w.twin.objects, STR(PATH_A)), "\"key\":\"1\""));
+        assert_true(status_is(&w, "error", "the server is away"));
+        end(&w);
+}
+
+static void a_commit_that_never_rendered_is_seen_in_the_status(void **state) {
+        struct world w;
+
+        (void)state;
+        begin(&w, BROKEN);
+        assert_true(status_is(&w, "sync", "Unknown"));
+        assert_true(status_is(&w, "error", "not every document could be read"));
+        assert_true(status_is(&w, "commit", ""));
+        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, IN_SHOP), 0);
+        end(&w);
+}
+
+/* It is not what was applied: an application that becomes automated begins with it. */
+static void a_commit_that_was_only_compared_was_not_attempted(void **state) {
+        struct world w;
+
+        (void)state;
+        prepare(&w, CM("a", "1"));
+        w.config->apps[0].automated = w.config->apps[0].self_heal = false;
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_null(map_find(w.twin.objects, STR(PATH_A)));
+        w.config->apps[0].automated = true;
+        restart(&w, (const char *const[]){ CM("a", "1") }, 1);
+        assert_non_null(map_find(w.twin.objects, STR(PATH_A)));
+        assert_false(status_is(&w, "applied", ""));
+        end(&w);
+}
+
+/* `truce sync` in another process: its inventory is not overwritten by what the daemon knew before. */
+static void the_status_of_detect_only_gives_way_to_a_sync(void **state) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct str keys[] = { STR("data"), STR("objects") };
+        const struct value *object;
+        struct world w;
+
+        (void)state;
+        prepare(&w, CM("a", "1"));
+        w.config->apps[0].automated = false;
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_int_equal(json_parse(str_from(map_find(w.twin.objects, STR(INVENTORY))), a, &object, NULL), 0);
+        twin_store(&w.twin, STR(INVENTORY),
+                   value_with_path(a, object, keys, 2,
+                                   value_stringc(a, "truce-inventory 1 1\n/ConfigMap/shop/z\tv1\t-\t-\t0\t-\n")), a);
+        push(&w, CM("b", "1"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_non_null(strstr(map_find(w.twin.objects, STR(INVENTORY)), "/ConfigMap/shop/z"));
+        assert_non_null(inventory_find(app_inventory(agent_app(w.agent, 0)), STR("/ConfigMap/shop/z")));
+        assert_int_equal(w.trouble, 0);
+        end(&w);
+}
+
+static void detect_only_shows_its_verdict_and_writes_nothing_else(void **state) {
+        struct world w;
+
+        (void)state;
+        prepare(&w, CM("a", "1"));
+        w.config->apps[0].automated = false;
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_true(status_is(&w, "sync", "OutOfSync"));
+        assert_true(status_is(&w, "applied", ""));
+        assert_false(status_is(&w, "commit", ""));
+        assert_null(map_find(w.twin.objects, STR(PATH_A)));
+        assert_null(strstr(map_find(w.twin.objects, STR(INVENTORY)), "/ConfigMap/shop/a"));
+
+        size_t before = writes(&w);
+        loop_run_for(w.loop, 10 * A_WHILE_MS);
+        assert_int_equal(writes(&w), before);
+        end(&w);
+}
+
 struct stopper {
         struct loop *loop;
         struct loop_timer *timer;
@@ -491,6 +700,14 @@ int main(void) {
                 cmocka_unit_test(a_deleted_inventory_is_written_again),
                 cmocka_unit_test(an_object_of_an_unknown_kind_is_told_once),
                 cmocka_unit_test(a_kind_that_is_listed_but_not_served_is_asked_for_at_a_growing_pause),
+                cmocka_unit_test(a_restart_with_a_broken_head_goes_on_with_the_last_good_commit),
+                cmocka_unit_test(a_last_good_commit_that_is_gone_is_told_and_nothing_is_touched),
+                cmocka_unit_test(what_stands_in_prunes_nothing),
+                cmocka_unit_test(a_restart_without_git_goes_on_with_the_last_good_commit),
+                cmocka_unit_test(a_commit_that_never_rendered_is_seen_in_the_status),
+                cmocka_unit_test(detect_only_shows_its_verdict_and_writes_nothing_else),
+                cmocka_unit_test(a_commit_that_was_only_compared_was_not_attempted),
+                cmocka_unit_test(the_status_of_detect_only_gives_way_to_a_sync),
                 cmocka_unit_test(an_agent_can_be_freed_at_any_moment),
         };
 

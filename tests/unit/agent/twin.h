@@ -139,6 +139,41 @@ static int twin_get(void *ctx, const struct script_request *r, struct script_ans
         return str_contains(r->path, STR("limit=")) ? twin_list(t, path, answer) : twin_not_found(t, answer);
 }
 
+/* JSON merge patch (RFC 7396), without null. */
+static const struct value *twin_merge(struct arena *a, const struct value *old, const struct value *patch) {
+        if (!value_is(patch, VALUE_MAP))
+                return patch;
+        for (size_t i = 0; i < patch->map.count; i++) {
+                const struct value_member *m = &patch->map.members[i];
+
+                old = value_with(a, old, m->key, twin_merge(a, value_get(old, m->key), m->value));
+        }
+        return old;
+}
+
+static int twin_conflict(struct twin *t, struct script_answer *answer) {
+        return twin_answer(t, answer, 409,
+                           STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":\"Conflict\","
+                               "\"message\":\"the object has been modified\",\"code\":409}"));
+}
+
+static struct str twin_rv(const struct value *object) {
+        return value_text(value_path(object, "metadata", "resourceVersion", NULL));
+}
+
+static int twin_merge_patch(struct twin *t, struct str path, const struct value *patch, struct script_answer *answer,
+                            struct arena *a) {
+        const char *text = map_find(t->objects, path);
+        const struct value *old;
+
+        if (!text)
+                return twin_not_found(t, answer);
+        json_parse(str_from(text), a, &old, NULL);
+        if (twin_rv(patch).n && !str_eq(twin_rv(patch), twin_rv(old)))
+                return twin_conflict(t, answer);
+        return twin_answer(t, answer, 200, twin_store(t, path, twin_merge(a, old, patch), a));
+}
+
 static int twin_write(void *ctx, const struct script_request *r, struct script_answer *answer) {
         struct twin *t = ctx;
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
@@ -150,10 +185,12 @@ static int twin_write(void *ctx, const struct script_request *r, struct script_a
         if (r->method == KUBE_POST)
                 path = arena_strf(a, "%.*s/%.*s", STR_FMT(path), STR_FMT(value_text(value_path(object, "metadata", "name", NULL))));
         bool existed = map_find(t->objects, path) != NULL;
-        if (!existed && str_contains(r->content_type, STR("merge-patch")))
-                return twin_not_found(t, answer);
+        if (str_contains(r->content_type, STR("merge-patch")))
+                return twin_merge_patch(t, path, object, answer, a);
         if (r->method == KUBE_PATCH)
                 object = twin_with_owner(a, object);
+        if (str_contains(r->path, STR("dryRun=All")))
+                return twin_answer(t, answer, existed ? 200 : 201, value_canonical(a, object));
         return twin_answer(t, answer, existed ? 200 : 201, twin_store(t, path, object, a));
 }
 

@@ -18,7 +18,7 @@ static struct prune_candidate candidate(const struct inventory_entry *e) {
 }
 
 static struct prune_input input(const struct prune_candidate *c, size_t count) {
-        return (struct prune_input){ c, count, 100, 95, true };
+        return (struct prune_input){ c, count, 100, 95, true, false };
 }
 
 /* The verdict for one object that differs from an ordinary one by `change`. */
@@ -101,7 +101,7 @@ static int plan_deletions(size_t count, size_t inventory, const struct prune_lim
                 snprintf(id, sizeof id, "/ConfigMap/ns/c%zu", i);
                 c[i] = candidate(add(inv, id));
         }
-        struct prune_input in = { c, count, inventory, desired, complete };
+        struct prune_input in = { c, count, inventory, desired, complete, false };
         int r = prune_plan(&in, limits, &plan, err);
         assert_int_equal(plan.count, r < 0 ? 0 : count);
         prune_plan_done(&plan);
@@ -134,6 +134,21 @@ static void a_failed_or_empty_render_prunes_nothing(void **state) {
         assert_int_equal(plan_deletions(5, 5, &empty_allowed, false, 0, NULL), ERR_DENIED);
 }
 
+static void what_stands_in_for_the_newest_commit_prunes_nothing(void **state) {
+        _cleanup_(inventory_freep) struct inventory *inv = inventory_new();
+        struct prune_candidate c = candidate(add(inv, "/ConfigMap/ns/x"));
+        struct prune_input in = { &c, 1, 100, 95, true, true };
+        struct prune_plan plan;
+        struct err err;
+
+        (void)state;
+        assert_int_equal(prune_plan(&in, &defaults, &plan, &err), ERR_DENIED);
+        assert_non_null(strstr(err.msg, "stands in"));
+        c.exists = false;
+        assert_int_equal(prune_plan(&in, &defaults, &plan, NULL), 0);
+        prune_plan_done(&plan);
+}
+
 static void nothing_to_delete_is_never_refused(void **state) {
         _cleanup_(inventory_freep) struct inventory *inv = inventory_new();
         struct prune_candidate c = candidate(add(inv, "/ConfigMap/ns/x"));
@@ -141,7 +156,7 @@ static void nothing_to_delete_is_never_refused(void **state) {
 
         (void)state;
         c.exists = false;
-        struct prune_input in = { &c, 1, 1, 0, false };
+        struct prune_input in = { &c, 1, 1, 0, false, false };
         assert_int_equal(prune_plan(&in, &defaults, &plan, NULL), 0);
         assert_int_equal(plan.steps[0].verdict, PRUNE_FORGET);
         prune_plan_done(&plan);
@@ -153,6 +168,7 @@ int main(void) {
                 cmocka_unit_test(custom_resources_go_first_then_workloads_then_crds_then_namespaces),
                 cmocka_unit_test(the_budget_stops_what_is_large_in_count_and_share),
                 cmocka_unit_test(a_failed_or_empty_render_prunes_nothing),
+                cmocka_unit_test(what_stands_in_for_the_newest_commit_prunes_nothing),
                 cmocka_unit_test(nothing_to_delete_is_never_refused),
         };
 

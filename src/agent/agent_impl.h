@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What agent.c (wiring), agent_commit.c (from a commit to a desired set) and agent_status.c (what `truce status` shows)
+ * share.
+ */
+#ifndef TRUCE_AGENT_AGENT_IMPL_H
+#define TRUCE_AGENT_AGENT_IMPL_H
+
+#include "agent/agent.h"
+
+struct render;
+
+/* One application and the way its commits take. */
+struct entry {
+        struct agent *agent;
+        const struct config_app *config;
+        struct app *app;
+        struct poll_subscription *poll;
+        struct arena *news_arena;
+        struct poll_news news;      /* newest fetched commit; strings in news_arena */
+        bool has_news;
+        struct render *render;      /* under way */
+        bool render_again;
+        struct agent_revision revision; /* in force */
+        struct arena *revision_arena;
+        struct err err;
+        struct err rejected;        /* why the newest commit is not in force; code 0: it is */
+        bool unread;                /* the newest commit is to be rendered again though it is known */
+        bool told_settled;          /* of the commit in force */
+        bool wants_record;          /* the stored status is being read, to bring the last good commit back */
+        bool brought_back;          /* that has been tried to its end */
+};
+
+/* Parsed files. A render that outlives the agent keeps it, so that the agent need not wait for pool threads. */
+struct cache {
+        struct manifest_cache *files;
+        unsigned users;
+};
+
+struct agent {
+        struct loop *loop;
+        const struct config *config;
+        struct agent_options options;
+        struct agent_hooks hooks;
+        void *ctx;
+        struct kube_transport *transport;
+        struct kube_client *client;
+        struct cluster *cluster;
+        struct store *store;
+        struct scaler_index *scalers;
+        struct map *scaler_targets; /* id of a scaler → id of what it scales */
+        struct poller *poller;
+        struct cache *cache;
+        struct entry *entries;
+        size_t count;
+        struct loop_timer *retry;
+        unsigned attempts;
+        bool opened, discovered;
+        struct agent_stats stats;
+};
+
+struct cache *cache_new(void);
+void cache_unref(struct cache *c);
+
+/* Renders the newest commit that was fetched; a render under way is given up for it. */
+void entry_render(struct entry *e);
+/* Nobody wants the result of the render under way any more. */
+void entry_drop_render(struct entry *e);
+/* The kinds that the cluster serves have changed: the commit in force is rendered again. */
+void entry_rebind(struct entry *e);
+/*
+ * While nothing is in force and the newest commit cannot be: the commit that was applied last, by this agent or the one
+ * before it, is put in force again, to heal by. Does nothing when that is not so, or has been tried.
+ */
+void entry_bring_back(struct entry *e);
+
+/* What status() would say has changed: it is composed and stored anew. */
+void entry_tell_status(struct entry *e);
+/* The hook app_hooks.status. */
+void entry_status(struct entry *e, struct str old_text, struct buf *out);
+/* Scalers that Git wants changed with the set in force. */
+void agent_index_desired_scalers(struct agent *agent);
+
+#endif

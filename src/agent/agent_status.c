@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `truce status` shows of an application: a small JSON text beside its inventory. It is written when it says
+ * something new, never by the clock.
+ *
+ *   application, ref, commit, subject   what is in force, or was last
+ *   applied                             the commit that was written to the cluster last; not the one that was compared
+ *   sync                                Synced, OutOfSync; Unknown while the newest commit cannot be compared with
+ *   error                               why it cannot be, or why Git cannot be read; absent: all is well
+ *   counts, objects                     synced/all/failed, all
+ *   changed                             when any of this became different, in ms
+ */
+#include "agent/agent_impl.h"
+
+#include "base/json.h"
+#include "diff/text.h"
+
+#define ERROR_MAX_BYTES (8 * 1024)
+
+static const char *const copied[] = { "ref", "commit", "subject", "counts", "objects" };
+
+static void add_text(struct value_map_builder *b, struct arena *a, const char *key, struct str text) {
+        value_map_add(b, str_from(key), value_string(a, text, 0), 0);
+}
+
+/* It may quote what stands in a file: bytes that are no text would make the status unreadable. */
+static void add_error(struct value_map_builder *b, struct arena *a, const struct err *err) {
+        _cleanup_(buf_done) struct buf safe = buf_make(ERROR_MAX_BYTES);
+
+        text_add(&safe, str_from(err->msg));
+        if (err->code)
+                add_text(b, a, "error", buf_str(&safe));
+}
+
+/* Nothing is in force: what was stays written, as the way back to it. */
+static void add_last(struct value_map_builder *b, const struct value *old) {
+        for (size_t i = 0; i < ARRAY_LEN(copied); i++) {
+                const struct value *v = value_getc(old, copied[i]);
+
+                if (v)
+                        value_map_add(b, str_from(copied[i]), v, 0);
+        }
+}
+
+static void add_in_force(struct value_map_builder *b, const struct entry *e, struct arena *a) {
+        struct app_counts c;
+
+        app_counts(e->app, &c);
+        add_text(b, a, "ref", e->revision.ref);
+        add_text(b, a, "commit", str_from(e->revision.commit));
+        add_text(b, a, "subject", e->revision.subject);
+        add_text(b, a, "counts", arena_strf(a, "%zu/%zu/%zu", c.synced, c.objects, c.failed + c.refused + c.parked));
+        value_map_add(b, STR("objects"), value_int(a, (int64_t)c.objects, 0), 0);
+}
+
+/* Texts of which each is all there is to tell; the subject and the number of objects follow from commit and counts. */
+static bool tells_the_same(const struct value *x, const struct value *y) {
+        static const char *const keys[] = { "commit", "applied", "sync", "counts", "error" };
+
+        for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+                if (!str_eq(value_text(value_getc(x, keys[i])), value_text(value_getc(y, keys[i]))))
+                        return false;
+        }
+        return value_is(x, VALUE_MAP);
+}
+
+/* The old text stays as long as it tells the same: `changed` is when it last became different. */
+void entry_status(struct entry *e, struct str old_text, struct buf *out) {
+        static const char *const words[] = { "Unknown", "Synced", "OutOfSync" };
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *old = NULL;
+        struct value_map_builder b = { 0 };
+
+        if (old_text.n)
+                json_parse(old_text, a, &old, NULL);
+        add_text(&b, a, "application", e->config->name);
+        if (e->revision.commit[0])
+                add_in_force(&b, e, a);
+        else
+                add_last(&b, old);
+        add_text(&b, a, "applied", app_applies(e->app) && e->revision.commit[0] ? str_from(e->revision.commit)
+                                                                                : app_applied_commit(old));
+        add_text(&b, a, "sync", str_from(words[agent_sync_status(e->agent, e->app)]));
+        add_error(&b, a, &e->err);
+        value_map_add(&b, STR("changed"), value_int(a, loop_wall_ms(e->agent->loop), 0), 0);
+        const struct value *now = value_map_end(&b, a, 0);
+        if (tells_the_same(old, now))
+                buf_add(out, old_text);
+        else
+                value_print(now, out);
+}
+
+/* One-shot commands tell it themselves, and write it with what they apply. */
+void entry_tell_status(struct entry *e) {
+        if (e->agent->discovered && !e->agent->options.poll_once)
+                app_status_changed(e->app);
+}
