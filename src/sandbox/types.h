@@ -19,7 +19,7 @@
 #include "own/schema.h"
 
 enum type_kind {
-        TYPE_ANY,           /* preserve-unknown-fields: any JSON, untouched */
+        TYPE_ANY,           /* preserve-unknown-fields: any JSON, untouched; with `item`: maps in it are of that type */
         TYPE_STRING,
         TYPE_INT32,
         TYPE_INT64,
@@ -47,9 +47,13 @@ struct type;
 struct type_field {
         struct str name;
         const struct type *type;
-        const struct value *fallback; /* OpenAPI default; NULL: none */
+        const struct value *fallback; /* what an absent field becomes; NULL: stays absent */
         bool required;
-        bool omit_empty; /* Go's omitempty: an empty value is not stored (built-in kinds only) */
+        /* Built-in kinds only, from the Go types. */
+        bool pointer;        /* null and zero differ: a zero that was sent stays */
+        bool omit_empty;     /* omitempty: an empty value is not stored */
+        bool omit_zero;      /* omitzero: nor is a zero struct */
+        struct str embedded; /* Go names of the embedded structs it stands in ("VolumeSource"), for messages */
 };
 
 struct type {
@@ -57,7 +61,8 @@ struct type {
         bool nullable;         /* CRD: null stays null */
         bool preserve_unknown; /* STRUCT that keeps undeclared fields */
         bool embedded;         /* x-kubernetes-embedded-resource */
-        const char *name;      /* OpenAPI definition's name, for messages; NULL inside CRDs */
+        const char *name;      /* STRUCT of built-in kinds: "apps.v1.DeploymentSpec", its definition's last three parts */
+        struct str go_name;    /* "v1.Protocol", "[]v1.Container", "int32": as the server's messages say; built-in kinds */
         const struct type *item;
         const struct type_field *fields; /* STRUCT, sorted by name */
         size_t field_count;
@@ -65,6 +70,7 @@ struct type {
         struct str patch_merge_key; /* strategic merge patch of a list of maps */
         const struct value *rules;  /* CRD: the schema node (enum, minimum, pattern, oneOf …); NULL for built-in kinds */
         const struct schema *schema; /* the same for own/: who may own what; never NULL */
+        const struct default_rule *defaults; /* default_impl.h: what Go code does beyond `fallback`; NULL: nothing */
 };
 
 const struct type_field *type_field(const struct type *t, struct str name);
