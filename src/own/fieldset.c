@@ -462,3 +462,11 @@ const struct fieldset *fieldset_of_value(const struct value *object, const struc
         set.member = false;
         return fieldset_strip(a, boxed(a, set));
 }
+
+const struct fieldset *fieldset_of_all(const struct value *object, const struct schema *type, struct arena *a) {
+        struct collector c = { .arena = a };
+        struct fieldset set = object ? collect(&c, object, type) : fieldset_empty;
+
+        set.member = false;
+        return boxed(a, set);
+}

@@ -59,6 +59,9 @@ const struct fieldset *fieldset_union(struct arena *a, const struct fieldset *x,
 const struct fieldset *fieldset_intersect(struct arena *a, const struct fieldset *x, const struct fieldset *y);
 const struct fieldset *fieldset_subtract(struct arena *a, const struct fieldset *x, const struct fieldset *y);
 
+/* As subtract, and what is below a member of `y` goes too: x without the whole of what y names. */
+const struct fieldset *fieldset_subtract_whole(struct arena *a, const struct fieldset *x, const struct fieldset *y);
+
 /* Is exactly this path a member? */
 bool fieldset_contains(const struct fieldset *set, struct field_path p);
 /*
@@ -100,5 +103,19 @@ bool fieldset_is_stripped(struct field_path p);
  */
 const struct fieldset *fieldset_of_value(const struct value *object, const struct schema *type, struct arena *a,
                                          bool *ret_exact);
+/* The same with what is never tracked (fieldset_strip) still in it: every path the object spells out. */
+const struct fieldset *fieldset_of_all(const struct value *object, const struct schema *type, struct arena *a);
+
+/*
+ * A node under construction. Children may come in any order; empty sets are skipped, equal elements join. Uses the heap
+ * until fieldset_build_end(), which leaves the builder empty; fieldset_build_drop() only frees.
+ */
+struct fieldset_builder {
+        struct fieldset_child *children;
+        size_t count, cap;
+};
+void fieldset_build_add(struct fieldset_builder *b, struct path_element element, struct fieldset set);
+struct fieldset fieldset_build_end(struct fieldset_builder *b, struct arena *a, bool member);
+void fieldset_build_drop(struct fieldset_builder *b);
 
 #endif

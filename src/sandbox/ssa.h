@@ -64,8 +64,7 @@ struct ssa_request {
 
 /* One field that another manager owns with another value. */
 struct ssa_conflict {
-        struct str id;      /* identity of the manager, unique in an object; sorts as the server sorts */
-        struct str manager; /* as messages show it: `"kubectl" with subresource "scale" using apps/v1` */
+        struct str id; /* of the manager, unique in an object; conflicts come in the order of ids, then of paths */
         struct field_path path;
 };
 
