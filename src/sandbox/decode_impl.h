@@ -5,7 +5,13 @@
 #ifndef TRUCE_SANDBOX_DECODE_IMPL_H
 #define TRUCE_SANDBOX_DECODE_IMPL_H
 
-#include "sandbox/types.h"
+#include "sandbox/codec.h"
+
+/* codec_decode() of either sort of type. */
+int decode_builtin(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,
+                   struct causes *strict, struct err *err);
+int decode_custom(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,
+                  struct causes *strict, struct err *err);
 
 /* One step into the body. Frames live on the C stack, so a path costs nothing until somebody asks for it. */
 struct decode_frame {

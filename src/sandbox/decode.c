@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bodies of built-in kinds: read as Go's decoder reads them into structs, and given back as its encoder prints those.
+ * So what is absent may appear (a struct without a pointer, a list without omitempty as null) and what is there may
+ * vanish. A decoded value of NULL is Go's zero: nil, "", 0, an empty struct.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/limits.h"
+#include "sandbox/codec.h"
+#include "sandbox/decode_impl.h"
+
+#define MAX_STRICT_ERRORS 100
+
+struct decoder {
+        struct arena *a;
+        struct causes *strict; /* NULL: nobody asks */
+        struct str failure;    /* the first wrong type: told at the end */
+        bool stop;             /* … or at once, when a type that reads itself refused its JSON */
+};
+
+static const struct value *decode(struct decoder *d, const struct type *t, const struct value *v,
+                                  const struct decode_frame *at);
+static const struct value *decode_struct(struct decoder *d, const struct type *t, const struct value *v,
+                                         const struct decode_frame *at);
+
+/* --- complaints --- */
+
+static void fail(struct decoder *d, struct str message, bool stop) {
+        if (d->failure.n == 0 || (stop && !d->stop))
+                d->failure = message;
+        d->stop = d->stop || stop;
+}
+
+/* The fields on the way, with the names of embedded Go structs, without keys and indexes. */
+static void add_fields(struct buf *out, const struct decode_frame *f) {
+        if (!f)
+                return;
+        add_fields(out, f->up);
+        if (f->owner.n == 0)
+                return;
+        if (out->n)
+                buf_addch(out, '.');
+        if (f->embedded.n)
+                buf_addf(out, "%.*s.", STR_FMT(f->embedded));
+        buf_add(out, f->name);
+}
+
+/* What the body has, as Go says it: "string", "number 1.5". Whole numbers are spelt out only when `spelt`. */
+static struct str what_it_is(const struct value *v, bool spelt, struct arena *a) {
+        if (v->kind == VALUE_LIST)
+                return STR("array");
+        if (v->kind == VALUE_MAP)
+                return STR("object");
+        if (v->kind != VALUE_INT && v->kind != VALUE_UINT && v->kind != VALUE_DECIMAL)
+                return str_from(value_kind_name(v->kind));
+        return spelt ? arena_strf(a, "number %.*s", STR_FMT(value_canonical(a, v))) : STR("number");
+}
+
+static const struct value *wrong_type(struct decoder *d, const struct value *v, bool spelt, struct str wanted,
+                                      const struct decode_frame *at, bool stop) {
+        _cleanup_(buf_done) struct buf fields = buf_make(MIB);
+        struct str owner = { 0 }, is = what_it_is(v, spelt, d->a);
+
+        if (d->stop || (d->failure.n && !stop))
+                return NULL;
+        for (const struct decode_frame *f = at; f && owner.n == 0; f = f->up)
+                owner = f->owner;
+        add_fields(&fields, at);
+        if (owner.n)
+                fail(d, arena_strf(d->a, "json: cannot unmarshal %.*s into Go struct field %.*s.%s of type %.*s",
+                                   STR_FMT(is), STR_FMT(owner), fields.p, STR_FMT(wanted)),
+                     stop);
+        else
+                fail(d, arena_strf(d->a, "json: cannot unmarshal %.*s into Go value of type %.*s", STR_FMT(is),
+                                   STR_FMT(wanted)),
+                     stop);
+        return NULL;
+}
+
+static void unknown_field(struct decoder *d, const struct decode_frame *up, struct str key) {
+        struct decode_frame f = { .up = up, .name = key };
+
+        if (d->strict && d->strict->count < MAX_STRICT_ERRORS)
+                causes_add(d->strict, "", (struct str){ 0 }, "unknown field \"%.*s\"", STR_FMT(decode_path(&f, d->a)));
+}
+
+/* --- scalars --- */
+
+static bool is_number(const struct value *v) {
+        return v->kind == VALUE_INT || v->kind == VALUE_UINT || v->kind == VALUE_DECIMAL;
+}
+
+static const struct value *decode_int(struct decoder *d, const struct type *t, const struct value *v,
+                                      const struct decode_frame *at) {
+        bool narrow = t->kind == TYPE_INT32;
+
+        if (!is_number(v))
+                return wrong_type(d, v, false, t->go_name, at, false);
+        if (v->kind != VALUE_INT || (narrow && (v->i64 > INT32_MAX || v->i64 < INT32_MIN)))
+                return wrong_type(d, v, true, t->go_name, at, false);
+        return v;
+}
+
+static const struct value *decode_number(struct decoder *d, const struct type *t, const struct value *v,
+                                         const struct decode_frame *at) {
+        if (!is_number(v))
+                return wrong_type(d, v, false, t->go_name, at, false);
+        return v->kind == VALUE_INT ? v : value_number(d->a, decode_float(value_canonical(d->a, v), d->a), v->line);
+}
+
+static const struct value *decode_bytes(struct decoder *d, const struct type *t, const struct value *v,
+                                        const struct decode_frame *at) {
+        struct str kept = { 0 };
+        size_t bad = 0;
+
+        if (v->kind != VALUE_STRING)
+                return wrong_type(d, v, false, t->go_name, at, false);
+        if (decode_base64(v->text, d->a, &kept, &bad))
+                return value_string(d->a, kept, v->line);
+        fail(d, arena_strf(d->a, "illegal base64 data at input byte %zu", bad), false);
+        return NULL;
+}
+
+/* Resource lists are rounded by defaulting; nothing looks at them in between. */
+static const struct value *decode_amount(struct decoder *d, const struct type *holder, const struct value *v) {
+        const char *why = NULL;
+        bool rounded = holder && str_eqc(holder->go_name, "v1.ResourceList");
+        struct str text = v->kind == VALUE_STRING ? v->text : value_canonical(d->a, v), spelt;
+
+        if (v->kind == VALUE_NULL)
+                return value_stringc(d->a, "0");
+        spelt = rounded ? decode_quantity_milli(text, d->a, &why) : decode_quantity(text, d->a, &why);
+        if (!why)
+                return str_eq(spelt, text) && v->kind == VALUE_STRING ? v : value_string(d->a, spelt, v->line);
+        fail(d, str_from(why), true);
+        return NULL;
+}
+
+static const struct value *decode_int_or_string(struct decoder *d, const struct value *v, const struct decode_frame *at) {
+        if (v->kind == VALUE_STRING)
+                return v;
+        if (!is_number(v))
+                return wrong_type(d, v, false, STR("int32"), at, true);
+        if (v->kind != VALUE_INT || v->i64 > INT32_MAX || v->i64 < INT32_MIN)
+                return wrong_type(d, v, true, STR("int32"), at, true);
+        return v;
+}
+
+static const struct value *decode_clock(struct decoder *d, const struct type *t, const struct value *v,
+                                        const struct decode_frame *at) {
+        struct str why = { 0 }, spelt;
+
+        if (v->kind != VALUE_STRING)
+                return wrong_type(d, v, false, STR("string"), at, true);
+        spelt = decode_time(v->text, t->kind == TYPE_MICRO_TIME, d->a, &why);
+        if (why.n) {
+                fail(d, why, true);
+                return NULL;
+        }
+        if (str_eqc(spelt, "null"))
+                return &value_null;
+        return str_eq(spelt, v->text) ? v : value_string(d->a, spelt, v->line);
+}
+
+static const struct value *decode_scalar(struct decoder *d, const struct type *t, const struct value *v,
+                                         const struct decode_frame *at) {
+        switch (t->kind) {
+        case TYPE_STRING:
+        case TYPE_DURATION:
+                return v->kind == VALUE_STRING ? v : wrong_type(d, v, false, t->go_name, at, false);
+        case TYPE_BOOL:
+                return v->kind == VALUE_BOOL ? v : wrong_type(d, v, false, t->go_name, at, false);
+        case TYPE_INT32:
+        case TYPE_INT64:
+                return decode_int(d, t, v, at);
+        case TYPE_NUMBER:
+                return decode_number(d, t, v, at);
+        case TYPE_BYTES:
+                return decode_bytes(d, t, v, at);
+        case TYPE_INT_OR_STRING:
+                return decode_int_or_string(d, v, at);
+        default:
+                return decode_clock(d, t, v, at);
+        }
+}
+
+/* --- what Go prints for zeros --- */
+
+static const struct value *zero_of(struct decoder *d, const struct type *t) {
+        switch (t->kind) {
+        case TYPE_STRING:
+                return value_stringc(d->a, "");
+        case TYPE_INT32:
+        case TYPE_INT64:
+        case TYPE_NUMBER:
+        case TYPE_INT_OR_STRING:
+                return value_int(d->a, 0, 0);
+        case TYPE_BOOL:
+                return &value_false;
+        case TYPE_QUANTITY:
+                return value_stringc(d->a, "0");
+        case TYPE_DURATION:
+                return value_stringc(d->a, "0s");
+        case TYPE_STRUCT:
+                return decode_struct(d, t, &value_empty_map, NULL);
+        default:
+                return &value_null;
+        }
+}
+
+static bool is_zero(const struct value *v) {
+        if (!v)
+                return true;
+        switch (v->kind) {
+        case VALUE_NULL:
+                return true;
+        case VALUE_BOOL:
+                return !v->boolean;
+        case VALUE_INT:
+                return v->i64 == 0;
+        case VALUE_STRING:
+                return v->text.n == 0;
+        case VALUE_LIST:
+        case VALUE_MAP:
+                return value_count(v) == 0;
+        default:
+                return false;
+        }
+}
+
+/* Structs in Go's sense: omitempty never leaves them out. */
+static bool is_struct_kind(enum type_kind kind) {
+        return kind == TYPE_STRUCT || kind == TYPE_QUANTITY || kind == TYPE_INT_OR_STRING || kind == TYPE_TIME ||
+               kind == TYPE_MICRO_TIME || kind == TYPE_DURATION || kind == TYPE_ANY;
+}
+
+/* What the field prints; NULL: nothing. */
+static const struct value *encode(struct decoder *d, const struct type_field *f, const struct value *v) {
+        if (f->pointer)
+                return v || f->omit_empty ? v : &value_null;
+        if (is_struct_kind(f->type->kind)) {
+                if (f->omit_zero && is_zero(v))
+                        return NULL;
+                return v ? v : zero_of(d, f->type);
+        }
+        if (!is_zero(v))
+                return v;
+        return f->omit_empty ? NULL : zero_of(d, f->type);
+}
+
+/* --- composites --- */
+
+static const struct value *decode_struct(struct decoder *d, const struct type *t, const struct value *v,
+                                         const struct decode_frame *at) {
+        struct value_member *members = arena_alloc(d->a, t->field_count * sizeof *members);
+        size_t n = 0, next = 0;
+        ptrdiff_t dot = str_find(t->go_name, '.', 0);
+        struct str owner = str_sub(t->go_name, (size_t)(dot + 1), t->go_name.n);
+
+        for (size_t i = 0; i < t->field_count && !d->stop; i++) {
+                const struct type_field *f = &t->fields[i];
+                struct decode_frame here = { .up = at, .name = f->name, .embedded = f->embedded, .owner = owner };
+                int order = 1;
+
+                while (next < v->map.count && (order = str_cmp(v->map.members[next].key, f->name)) < 0)
+                        unknown_field(d, at, v->map.members[next++].key);
+                bool given = next < v->map.count && order == 0;
+                const struct value *old = given ? v->map.members[next++].value : NULL;
+                const struct value *made = encode(d, f, given ? decode(d, f->type, old, &here) : NULL);
+
+                if (made)
+                        members[n++] = (struct value_member){ .key = f->name, .value = made };
+        }
+        while (next < v->map.count && !d->stop)
+                unknown_field(d, at, v->map.members[next++].key);
+        return value_map_of(d->a, members, n, v->line);
+}
+
+static const struct value *decode_item(struct decoder *d, const struct type *holder, const struct value *v,
+                                       const struct decode_frame *at) {
+        const struct value *made = holder->item->kind == TYPE_QUANTITY ? decode_amount(d, holder, v)
+                                                                      : decode(d, holder->item, v, at);
+
+        return made ? made : zero_of(d, holder->item);
+}
+
+static const struct value *decode_map(struct decoder *d, const struct type *t, const struct value *v,
+                                      const struct decode_frame *at) {
+        struct value_member *members = arena_alloc(d->a, v->map.count * sizeof *members);
+
+        for (size_t i = 0; i < v->map.count && !d->stop; i++) {
+                struct decode_frame here = { .up = at, .name = v->map.members[i].key };
+
+                members[i] = v->map.members[i];
+                members[i].value = decode_item(d, t, members[i].value, &here);
+        }
+        return d->stop ? NULL : value_map_of(d->a, members, v->map.count, v->line);
+}
+
+static const struct value *decode_list(struct decoder *d, const struct type *t, const struct value *v,
+                                       const struct decode_frame *at) {
+        struct value_list_builder b = { 0 };
+
+        for (size_t i = 0; i < v->list.count && !d->stop; i++) {
+                struct decode_frame here = { .up = at, .index = i };
+
+                value_list_add(&b, decode_item(d, t, v->list.items[i], &here));
+        }
+        return value_list_end(&b, d->a, v->line);
+}
+
+/* JSONSchemaPropsOrBool and the like: schemas wherever a map stands, else as it is. Zeros are not printed. */
+static const struct value *decode_any(struct decoder *d, const struct type *t, const struct value *v,
+                                      const struct decode_frame *at) {
+        struct value_list_builder b = { 0 };
+
+        if (!t->item)
+                return v;
+        if (v->kind == VALUE_MAP)
+                return decode_struct(d, t->item, v, at);
+        if (v->kind != VALUE_LIST)
+                return v;
+        for (size_t i = 0; i < v->list.count && !d->stop; i++) {
+                struct decode_frame here = { .up = at, .index = i };
+
+                value_list_add(&b, decode_any(d, t, v->list.items[i], &here));
+        }
+        return value_list_end(&b, d->a, v->line);
+}
+
+static const struct value *decode(struct decoder *d, const struct type *t, const struct value *v,
+                                  const struct decode_frame *at) {
+        if (v->kind == VALUE_NULL)
+                return NULL;
+        switch (t->kind) {
+        case TYPE_STRUCT:
+                return v->kind == VALUE_MAP ? decode_struct(d, t, v, at) : wrong_type(d, v, false, t->go_name, at, false);
+        case TYPE_MAP:
+                return v->kind == VALUE_MAP ? decode_map(d, t, v, at) : wrong_type(d, v, false, t->go_name, at, false);
+        case TYPE_LIST:
+                return v->kind == VALUE_LIST ? decode_list(d, t, v, at) : wrong_type(d, v, false, t->go_name, at, false);
+        case TYPE_ANY:
+                return decode_any(d, t, v, at);
+        case TYPE_QUANTITY:
+                return decode_amount(d, NULL, v);
+        default:
+                return decode_scalar(d, t, v, at);
+        }
+}
+
+/* --- kinds that are not stored as they are written --- */
+
+/* stringData is for writing only: it goes over data. */
+static const struct value *merge_string_data(const struct value *secret, struct arena *a) {
+        const struct value *written = value_getc(secret, "stringData"), *data = value_getc(secret, "data");
+
+        for (size_t i = 0; i < value_count(written); i++) {
+                _cleanup_(buf_done) struct buf text = buf_make(KUBE_MAX_OBJECT_BYTES * 2);
+
+                base64_encode(value_text(written->map.members[i].value), &text);
+                data = value_with(a, data, written->map.members[i].key, value_string(a, buf_str(&text), 0));
+        }
+        if (!written)
+                return secret;
+        return value_with(a, value_with(a, secret, STR("stringData"), NULL), STR("data"), data);
+}
+
+int decode_builtin(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,
+                   struct causes *strict, struct err *err) {
+        struct decoder d = { .a = a, .strict = strict };
+        const struct value *object = decode(&d, t, body, NULL);
+
+        if (d.failure.n)
+                return err_set(err, ERR_INVAL, "%.*s", STR_FMT(d.failure));
+        object = object ? object : zero_of(&d, t);
+        if (t->name && strcmp(t->name, "core.v1.Secret") == 0)
+                object = merge_string_data(object, a);
+        *ret_object = object;
+        return 0;
+}
