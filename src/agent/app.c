@@ -35,6 +35,7 @@ void app_free(struct app *app) {
         if (!app)
                 return;
         app_prune_free(app->prune);
+        app_census_clear(app);
         kube_op_cancel(app->namespace_op);
         while (app->looks)
                 app_look_free(app->looks);
@@ -258,6 +259,7 @@ void app_set_desired(struct app *app, struct desired_set *set) {
                         set_item(app, &set->objects[i], desired_find(old, set->objects[i].id), epoch);
         }
         app_prune_free(TAKE_PTR(app->prune));
+        app_census_clear(app);
         told_clear(&app->told_crd);
         app->prune_done = false;
         app->kinds_read = false;
@@ -395,9 +397,9 @@ void app_scaler_changed(struct app *app, struct str id, bool is_gone) {
 
         if (!item || item->desired->state != DESIRED_OK)
                 return;
-        if (!is_gone)
-                item->hold_until_ms = 0;
-        else if (!item->no_hold)
+        item->hold_until_ms = 0;
+        item_forget_hold(item);
+        if (is_gone && !item->no_hold)
                 item_hold(item);
         item_queue(item);
 }

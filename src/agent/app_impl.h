@@ -70,6 +70,7 @@ struct told {
 
 struct look;
 struct prune_run;
+struct census;
 
 struct app {
         struct app_env env;
@@ -100,6 +101,8 @@ struct app {
         struct told told_crd;         /* the CRD that is waited for */
         struct told told_slow;        /* answers that are waited for */
         struct prune_run *prune;      /* while deletions go on */
+        struct census *censuses;      /* under way */
+        struct map *census_texts;     /* id of a Namespace that is to go → what goes with it; NULL: none was asked about */
         bool prune_done;              /* for the set in force */
         struct err prune_err;
         struct kube_op *namespace_op; /* CreateNamespace */
@@ -163,8 +166,12 @@ void app_trouble(struct app *app, const char *what, const struct err *err);
 void op_start(struct item *item);
 void op_free(struct op *op);
 
-/* Replicas stay as they are from now on, for as long as configured. */
+/* Replicas stay as they are for as long as configured: from now on, or since a hold began that the inventory remembers. */
 void item_hold(struct item *item);
+/* There is no hold, or none any more: none is remembered. */
+void item_forget_hold(struct item *item);
+/* Keeps what a decision left out of our apply, for the next one. */
+void item_keep_withheld(struct item *item, const struct decision *decision);
 /* Makes sure that retries and holds are looked at by `at_ms` of the loop's clock. */
 void app_wake(struct app *app, int64_t at_ms);
 
@@ -173,6 +180,16 @@ bool app_prune_start(struct app *app);
 void app_prune_free(struct prune_run *run);
 /* A live object that may be among those to go changed. */
 void app_prune_live_changed(struct app *app, struct str id, const struct live *live);
+
+bool app_has_controller(const struct value *object);
+
+/*
+ * What else goes with each Namespace of the plan. True while it is being looked up; in the end app_census_of() has a text
+ * for people: "with it at least 3 objects of others: 2 ConfigMap, 1 Pod". Until app_census_clear().
+ */
+bool app_census_is_pending(struct app *app, const struct prune_plan *plan);
+const char *app_census_of(const struct app *app, const char *id); /* NULL: it was not asked about */
+void app_census_clear(struct app *app);
 
 /* The kind of an id in a version, when it is read; NULL otherwise. */
 struct cluster_kind *app_kind_of(const struct app *app, struct str id, struct str version);

@@ -59,13 +59,57 @@ void app_wake(struct app *app, int64_t at_ms) {
         loop_timer_start(app->retry, at_ms > now_ms ? at_ms - now_ms : 0);
 }
 
+static int64_t *held_since(const struct item *item) {
+        struct inventory_entry *e = app_entry(item->app, item->desired->id);
+
+        return e ? &e->held_since_ms : NULL;
+}
+
+void item_forget_hold(struct item *item) {
+        int64_t *since_ms = held_since(item);
+
+        if (!since_ms || !*since_ms)
+                return;
+        *since_ms = 0;
+        item->app->inventory_dirty = true;
+}
+
+/* One that began in the future, by a clock that was set since, begins anew. */
 void item_hold(struct item *item) {
-        int64_t hold_ms = item->app->env.agent->replicas_hold_ms;
+        struct app *app = item->app;
+        int64_t *since_ms = held_since(item);
+        int64_t hold_ms = app->env.agent->replicas_hold_ms, wall_ms = loop_wall_ms(app->env.loop), over_ms = 0;
 
         if (hold_ms == 0)
                 return;
-        item->hold_until_ms = loop_now_ms(item->app->env.loop) + hold_ms;
-        app_wake(item->app, item->hold_until_ms);
+        if (since_ms && *since_ms && *since_ms <= wall_ms) {
+                over_ms = wall_ms - *since_ms < hold_ms ? wall_ms - *since_ms : hold_ms;
+        } else if (since_ms) {
+                *since_ms = wall_ms;
+                app->inventory_dirty = true;
+        }
+        item->hold_until_ms = loop_now_ms(app->env.loop) + hold_ms - over_ms;
+        app_wake(app, item->hold_until_ms);
+}
+
+void item_keep_withheld(struct item *item, const struct decision *decision) {
+        if (decision->withheld == item->withheld)
+                return;
+        arena_free(item->withheld_arena);
+        item->withheld_arena = NULL;
+        item->withheld = NULL;
+        item->withheld_count = decision->withheld_count;
+        if (!item->withheld_count)
+                return;
+        item->withheld_arena = arena_new(0);
+        struct decide_withheld *copy = arena_alloc(item->withheld_arena, item->withheld_count * sizeof *copy);
+        for (size_t i = 0; i < item->withheld_count; i++)
+                copy[i] = (struct decide_withheld){
+                        field_path_dup(item->withheld_arena, decision->withheld[i].path),
+                        arena_str(item->withheld_arena, decision->withheld[i].manager),
+                        arena_str(item->withheld_arena, decision->withheld[i].subresource),
+                };
+        item->withheld = copy;
 }
 
 /* The request got lost, or lost a race: it says nothing about the object, and is tried again soon and without end. */

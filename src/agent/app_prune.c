@@ -63,17 +63,37 @@ static bool may_be_desired(const struct app *app, const struct inventory_id *id)
         return false;
 }
 
-static bool namespace_holds_desired(const struct app *app, const struct inventory_id *id) {
-        if (!manifest_is_namespace(id->group, id->kind))
+/* What is never pruned must not go with its Namespace either. */
+static bool stays(const struct app *app, const struct inventory_entry *e, struct str ns) {
+        struct cluster_kind *k = app_kind_of(app, str_from(e->id), str_from(e->version));
+        struct inventory_id id;
+        const struct live *live;
+
+        if (!k || !inventory_id_split(str_from(e->id), &id) || !str_eq(id.namespace, ns))
                 return false;
-        for (size_t i = 0; i < app->desired->count; i++) {
-                if (str_eq(app->desired->objects[i].ns, id->name))
-                        return true;
-        }
-        return false;
+        live = cluster_find(k, id.namespace, id.name);
+        if (!live || (e->flags & (INVENTORY_ADOPTED | INVENTORY_KEEP)))
+                return live;
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct managed owners;
+        return manifest_value_is_kept(live_value(live, a, &owners));
 }
 
-static bool has_controller(const struct value *object) {
+static bool namespace_holds_wanted(const struct app *app, const struct inventory_id *id) {
+        size_t count;
+        bool holds = false;
+
+        if (!manifest_is_namespace(id->group, id->kind))
+                return false;
+        for (size_t i = 0; i < app->desired->count; i++)
+                holds |= str_eq(app->desired->objects[i].ns, id->name);
+        _cleanup_(mem_freep) struct inventory_entry **list = inventory_sorted(app->inventory, &count);
+        for (size_t i = 0; !holds && i < count; i++)
+                holds = stays(app, list[i], id->name);
+        return holds;
+}
+
+bool app_has_controller(const struct value *object) {
         const struct value *owners = value_path(object, "metadata", "ownerReferences", NULL);
 
         for (size_t i = 0; value_is(owners, VALUE_LIST) && i < owners->list.count; i++) {
@@ -94,7 +114,7 @@ static void describe_live(const struct app *app, struct prune_candidate *c, cons
         tracking_read(&t, object, NULL, a, &who);
         c->exists = true;
         c->live_uid = str_from(live->uid);
-        c->live_foreign = has_controller(object) || who.kind == TRACKER_OUR_OTHER_APP || (!same && who.kind != TRACKER_OURS);
+        c->live_foreign = app_has_controller(object) || who.kind == TRACKER_OUR_OTHER_APP || (!same && who.kind != TRACKER_OURS);
         c->live_protected = manifest_value_is_kept(object) || manifest_value_is_skipped(object);
 }
 
@@ -116,7 +136,7 @@ static struct prune_candidate describe(const struct app *app, const struct inven
         struct cluster_kind *k = app_kind_of(app, str_from(e->id), str_from(e->version));
         c.custom = !manifest_group_is_builtin(id.group);
         c.rank = -manifest_prune_rank(id.group, id.kind);
-        c.holds_desired = namespace_holds_desired(app, &id);
+        c.holds_wanted = namespace_holds_wanted(app, &id);
         if (!k || cluster_kind_state(k) == CLUSTER_KIND_UNKNOWN) {
                 c.known = kind_is_gone(app);
                 return c;
@@ -167,12 +187,13 @@ static void later(struct prune_run *run, int64_t ms) {
 
 static void gone(struct victim *v) {
         struct app *app = v->run->app;
+        const char *census = app_census_of(app, v->id);
 
         if (v->state == VICTIM_GONE)
                 return;
         v->state = VICTIM_GONE;
         app->counts.pruned++;
-        tell(app, OUTCOME_PRUNED, v->id, "", NULL);
+        tell(app, OUTCOME_PRUNED, v->id, census ? census : "", NULL);
         inventory_remove(app->inventory, str_from(v->id));
         app->inventory_dirty = true;
         failpoint("mid-prune");
@@ -212,6 +233,14 @@ static const struct live *live_of(const struct victim *v) {
 static void wait_for(struct victim *v, int64_t ms) {
         v->due_ms = loop_now_ms(v->run->app->env.loop) + ms;
         later(v->run, ms);
+}
+
+/* Said before it is done. */
+static void tell_leaving(struct victim *v) {
+        _cleanup_(buf_done) struct buf what = buf_make(8 * 1024);
+
+        buf_addf(&what, "%s to be gone, %s", v->id, app_census_of(v->run->app, v->id));
+        app_tell_waiting(v->run->app, &v->told, what.p);
 }
 
 static void tell_blockers(struct victim *v, const struct live *live) {
@@ -300,7 +329,7 @@ static void delete(struct victim *v) {
                 return;
         }
         struct prune_candidate c = describe(app, e);
-        if (c.live_foreign || c.live_protected || c.holds_desired) {
+        if (c.live_foreign || c.live_protected || c.holds_wanted) {
                 spare(v, c.live_foreign ? (v->uid ? PRUNE_KEEP_FOREIGN : PRUNE_FORGET)
                          : c.live_protected ? PRUNE_KEEP_PROTECTED : PRUNE_KEEP_NAMESPACE);
                 return;
@@ -309,6 +338,8 @@ static void delete(struct victim *v) {
         v->uid = str_dup(str_from(live->uid));
         v->state = VICTIM_ASKED;
         v->left_watch = false;
+        if (app_census_of(app, v->id))
+                tell_leaving(v);
         app->counts.requests++;
         app->counts.writes++;
         struct kube_delete how = { .uid = str_from(v->uid), .resource_version = str_from(live->rv),
@@ -435,6 +466,14 @@ static bool is_remarked(const struct app *app, const struct inventory_entry *e) 
         return !manifest_value_ignores_extraneous(live_value(live, a, &owners));
 }
 
+static void tell_one_extra(struct app *app, const char *id) {
+        _cleanup_(buf_done) struct buf reason = buf_make(8 * 1024);
+        const char *census = app_census_of(app, id);
+
+        buf_addf(&reason, "left Git; it would be pruned%s%s", census ? ", " : "", census ? census : "");
+        tell(app, OUTCOME_EXTRA, id, reason.p, NULL);
+}
+
 /* Returns how many there are. */
 static size_t tell_extra(struct app *app, const struct prune_plan *plan) {
         size_t count = 0;
@@ -444,7 +483,7 @@ static size_t tell_extra(struct app *app, const struct prune_plan *plan) {
 
                 if (plan->steps[i].verdict != PRUNE_DELETE || !is_remarked(app, e))
                         continue;
-                tell(app, OUTCOME_EXTRA, e->id, "left Git; it would be pruned", NULL);
+                tell_one_extra(app, e->id);
                 count++;
         }
         return count;
@@ -482,6 +521,11 @@ bool app_prune_start(struct app *app) {
                 return false;
         }
 
+        if (app_census_is_pending(app, &plan)) {
+                prune_plan_done(&plan);
+                app->prune_done = false; /* this comes again with the answers */
+                return true;
+        }
         bool run = plan.deletions && app->options.prune && !app->config->prune_disabled && app->mode != DECIDE_DIFF;
         if (app->mode != DECIDE_DIFF)
                 tell_kept(app, &plan);

@@ -181,6 +181,8 @@ static void note_converged(struct op *op) {
                                op->in.type, op->arena, &fingerprint, NULL);
         unsigned flags = flags_now(op, e->flags);
 
+        if (!is_held(op))
+                item_forget_hold(op->item);
         if (r == 0 && old.has_fingerprint && hash128_eq(old.fingerprint, fingerprint) && flags == old.flags &&
             same_text(old.uid, uid) && same_text(old.version, d->gvk.version) && same_text(old.file, d->file))
                 return;
@@ -527,28 +529,6 @@ static void send_patch(struct op *op) {
                                    value_canonical(op->arena, op->decision.patch), &how, answered, op));
 }
 
-static void keep_withheld(struct op *op) {
-        struct item *item = op->item;
-
-        if (op->decision.withheld == item->withheld)
-                return;
-        arena_free(item->withheld_arena);
-        item->withheld_arena = NULL;
-        item->withheld = NULL;
-        item->withheld_count = op->decision.withheld_count;
-        if (!item->withheld_count)
-                return;
-        item->withheld_arena = arena_new(0);
-        struct decide_withheld *copy = arena_alloc(item->withheld_arena, item->withheld_count * sizeof *copy);
-        for (size_t i = 0; i < item->withheld_count; i++)
-                copy[i] = (struct decide_withheld){
-                        field_path_dup(item->withheld_arena, op->decision.withheld[i].path),
-                        arena_str(item->withheld_arena, op->decision.withheld[i].manager),
-                        arena_str(item->withheld_arena, op->decision.withheld[i].subresource),
-                };
-        item->withheld = copy;
-}
-
 static void nothing_to_do(struct op *op) {
         op->app->counts.by_fingerprint += op->decision.by_fingerprint;
         op->app->counts.by_proof += op->decision.by_proof;
@@ -564,7 +544,7 @@ static void refuse(struct op *op) {
 }
 
 static void send_decision(struct op *op) {
-        keep_withheld(op);
+        item_keep_withheld(op->item, &op->decision);
         switch (op->decision.verdict) {
         case DECIDE_NOTHING:
                 nothing_to_do(op);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "cli/remarks.h"
 #include "cli/words.h"
 #include "diff/mask.h"
 #include "diff/print.h"
@@ -33,6 +34,7 @@ struct show {
         size_t failure_count, failure_cap;
         size_t changed;
         struct map *counted; /* id → the total that the object counts in; NULL: none */
+        struct remarks *remarks; /* JSON: what is no difference */
         bool timed_out;
         char *waiting;  /* told last and not over; NULL: nothing is waited for */
 };
@@ -50,6 +52,7 @@ struct show *show_new(enum show_format format, enum show_verb verb, struct loop 
         s->progress = isatty(STDERR_FILENO) && format == SHOW_TEXT;
         s->out = buf_make(BLOCK_MAX_BYTES);
         s->counted = map_new(NULL);
+        s->remarks = remarks_new();
         s->totals.exit_code = -1;
         s->printer = (struct diff_printer){
                 .format = format == SHOW_JSON ? DIFF_JSON : format == SHOW_MARKDOWN ? DIFF_MARKDOWN : DIFF_TEXT,
@@ -84,6 +87,7 @@ void show_free(struct show *s) {
         free(s->failures);
         free(s->waiting);
         map_free(s->counted);
+        remarks_free(s->remarks);
         buf_done(&s->out);
         free(s);
 }
@@ -174,16 +178,23 @@ static void count(struct show *s, const struct outcome *o) {
 }
 
 /* The server's own words may echo values of a Secret: what stands in the object is masked in them. */
-static void note_failure(struct show *s, const struct outcome *o) {
-        _cleanup_(buf_done) struct buf out = buf_make(64 * 1024), safe = buf_make(64 * 1024);
+static void error_of(const struct outcome *o, struct buf *out) {
         const struct value *objects[] = { o->desired, o->before };
 
         if (o->secret)
-                mask_scrub(objects, ARRAY_LEN(objects), true, str_from(o->err->msg), &safe);
+                mask_scrub(objects, ARRAY_LEN(objects), true, str_from(o->err->msg), out);
+        else
+                buf_addc(out, o->err->msg);
+}
+
+static void note_failure(struct show *s, const struct outcome *o) {
+        _cleanup_(buf_done) struct buf out = buf_make(64 * 1024), safe = buf_make(64 * 1024);
+
+        error_of(o, &safe);
         buf_addf(&out, "%s: ", o->kind == OUTCOME_REFUSED ? "refused" : "not applied");
         add_title(&out, o->id);
         buf_addc(&out, ": ");
-        text_add(&out, o->secret ? buf_str(&safe) : str_from(o->err->msg));
+        text_add(&out, buf_str(&safe));
         if (o->file.n) {
                 buf_addc(&out, "\n       ");
                 text_add(&out, o->file);
@@ -252,6 +263,12 @@ static void show_sync_outcome(struct show *s, const struct outcome *o) {
                 show_note(s, o, &o->notes[i]);
 }
 
+/* Are the fields of the object what is to be shown? */
+static bool has_differences(const struct outcome *o) {
+        return o->kind == OUTCOME_DIFFERS || o->kind == OUTCOME_MISSING || o->kind == OUTCOME_CONFIGURED ||
+               o->kind == OUTCOME_CREATED;
+}
+
 static void show_diff_outcome(struct show *s, const struct outcome *o) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct diff d;
@@ -261,13 +278,23 @@ static void show_diff_outcome(struct show *s, const struct outcome *o) {
                         add_reason(s, o);
                 return;
         }
-        if ((o->kind == OUTCOME_DIFFERS || o->kind == OUTCOME_MISSING || o->note_count) && words_compare(o, a, &d) == 0)
+        if ((has_differences(o) || o->note_count) && words_compare(o, a, &d) == 0)
                 diff_print_object(&s->printer, &d, &s->out);
 }
 
+/* What JSON has no fields to show for. */
+static void remark(struct show *s, const struct app *app, const struct outcome *o) {
+        _cleanup_(buf_done) struct buf error = buf_make(64 * 1024);
+        const char *kind = has_differences(o) ? NULL : words_outcome(o->kind);
+
+        if (o->err)
+                error_of(o, &error);
+        remarks_object(s->remarks, app, o, kind, o->err ? buf_str(&error) : str_from(o->reason));
+}
+
 void show_outcome(struct show *s, struct app *app, const struct outcome *o) {
-        (void)app;
         count(s, o);
+        remark(s, app, o);
         forget_failure(s, o->id);
         if (o->err)
                 note_failure(s, o);
@@ -310,8 +337,11 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
                 print_problems(set->warnings, set->warning_count, "warning: ");
                 print_problems(set->errors, set->error_count, "");
         }
+        for (size_t i = 0; set && i < set->error_count; i++)
+                remarks_problem(s->remarks, app, &set->errors[i]);
         if (rejected) {
                 s->totals.failed++;
+                remarks_app(s->remarks, app, "not rendered", str_from(rejected->msg));
                 say(app, rejected->msg, s->verb == SHOW_SYNC ? "  ·  nothing applied" : "");
                 return;
         }
@@ -331,6 +361,7 @@ void show_trouble(struct show *s, struct app *app, const struct err *err) {
         flush(s);
         clear_progress(s);
         s->totals.failed++;
+        remarks_app(s->remarks, app, "failed", str_from(err->msg));
         say(app, err->msg, "");
 }
 
@@ -363,8 +394,10 @@ void show_settled(struct show *s, struct app *app, const struct err *prune_err) 
         flush(s);
         clear_progress(s);
         free(TAKE_PTR(s->waiting));
-        if (prune_err)
-                say(app, prune_err->msg, "");
+        if (!prune_err)
+                return;
+        remarks_app(s->remarks, app, "prune stopped", str_from(prune_err->msg));
+        say(app, prune_err->msg, "");
 }
 
 /* Refusals that no retry mends come first. */
@@ -404,6 +437,8 @@ void show_end(struct show *s, struct agent *agent, int64_t took_ms, int exit_cod
         if (s->verb == SHOW_DIFF || s->format == SHOW_JSON) {
                 s->totals.failed += s->failure_count;
                 s->totals.exit_code = exit_code;
+                if (s->format == SHOW_JSON)
+                        remarks_print(s->remarks, &s->printer, &s->out);
                 diff_print_end(&s->printer, &s->totals, &s->out);
         }
         clear_progress(s);

@@ -141,7 +141,10 @@ static void print_entry(const struct inventory_entry *e, struct buf *out) {
 
         if (e->has_fingerprint)
                 hash128_hex(e->fingerprint, hex);
-        buf_addf(out, "%s\t%s\t%s\t%s\t%u\t%s\n", e->id, e->version, or_dash(e->uid), hex, e->flags, or_dash(e->file));
+        buf_addf(out, "%s\t%s\t%s\t%s\t%u\t%s", e->id, e->version, or_dash(e->uid), hex, e->flags, or_dash(e->file));
+        if (e->held_since_ms)
+                buf_addf(out, "\t%" PRId64, e->held_since_ms);
+        buf_addch(out, '\n');
 }
 
 void inventory_print(const struct inventory *inv, unsigned shard, unsigned shards, struct buf *out) {
@@ -170,18 +173,31 @@ static struct str dash_is_empty(struct str s) {
         return str_eqc(s, "-") ? (struct str){ 0 } : s;
 }
 
+/* The last field of a line, which may be absent. */
+static bool parse_held_since(struct str line, int64_t *ret_ms) {
+        struct str field;
+        uint64_t ms = 0;
+
+        if (line.n && (!str_next(&line, '\t', &field) || line.n || !str_to_u64(field, &ms) || ms > INT64_MAX))
+                return false;
+        *ret_ms = (int64_t)ms;
+        return true;
+}
+
 static bool parse_entry(struct inventory *inv, struct str line, bool wins) {
         enum { ID, VERSION, UID, FINGERPRINT, FLAGS, FILE_NAME, FIELDS };
         struct str field[FIELDS];
         struct inventory_id parts;
         struct hash128 fingerprint;
         uint64_t flags;
+        int64_t held_since_ms;
 
         for (size_t i = 0; i < FIELDS; i++) {
                 if (!str_next(&line, '\t', &field[i]))
                         return false;
         }
-        if (line.n || !inventory_id_split(field[ID], &parts) || !str_to_u64(field[FLAGS], &flags))
+        if (!parse_held_since(line, &held_since_ms) || !inventory_id_split(field[ID], &parts) ||
+            !str_to_u64(field[FLAGS], &flags))
                 return false;
 
         bool has_fingerprint = !str_eqc(field[FINGERPRINT], "-");
@@ -196,6 +212,7 @@ static bool parse_entry(struct inventory *inv, struct str line, bool wins) {
         inventory_set_file(e, dash_is_empty(field[FILE_NAME]));
         inventory_set_fingerprint(e, has_fingerprint ? &fingerprint : NULL);
         e->flags = (unsigned)flags;
+        e->held_since_ms = held_since_ms;
         return true;
 }
 

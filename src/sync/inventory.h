@@ -14,8 +14,8 @@
  *
  * Text form: one header line, then one line an object, fields parted by TAB (no Kubernetes name can hold one):
  *   truce-inventory 1 <shards>
- *   id  version  uid  fingerprint  flags  file
- * Absent fields are "-". Large inventories are spread over shards by hash of the id; the number of shards is a power of
+ *   id  version  uid  fingerprint  flags  file  [held since]
+ * Absent fields are "-"; the last one stands there only while a hold goes on. Large inventories are spread over shards by hash of the id; the number of shards is a power of
  * two and never shrinks. Growing writes the new shards first; while both exist an id may be in two of them, which
  * reading accepts: the line in the shard it belongs to wins.
  *
@@ -47,6 +47,7 @@ struct inventory_entry {
         struct hash128 fingerprint;
         bool has_fingerprint;
         unsigned flags;     /* enum inventory_flag */
+        int64_t held_since_ms; /* wall clock; its replicas wait since then to be taken back; 0: they do not */
 };
 
 /* The parts of an id, borrowed from it. */

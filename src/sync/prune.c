@@ -26,7 +26,7 @@ static enum prune_verdict judge(const struct prune_candidate *c) {
                 return PRUNE_KEEP_FOREIGN;
         if ((c->entry->flags & INVENTORY_KEEP) || c->live_protected)
                 return PRUNE_KEEP_PROTECTED;
-        if (c->holds_desired)
+        if (c->holds_wanted)
                 return PRUNE_KEEP_NAMESPACE;
         return PRUNE_DELETE;
 }
@@ -122,7 +122,7 @@ const char *prune_reason(enum prune_verdict verdict) {
                 [PRUNE_KEEP_ADOPTED] = "adopted: it existed before truce applied it",
                 [PRUNE_KEEP_PROTECTED] = "protected by annotation (Prune=false, Delete=false or helm keep)",
                 [PRUNE_KEEP_FOREIGN] = "another tracker owns it now",
-                [PRUNE_KEEP_NAMESPACE] = "the Namespace still holds objects that Git wants",
+                [PRUNE_KEEP_NAMESPACE] = "the Namespace still holds objects that Git wants, or that are never pruned",
                 [PRUNE_KEEP_UNSURE] = "whether it still exists could not be found out",
         };
 

@@ -37,7 +37,7 @@ enum prune_verdict {
         PRUNE_KEEP_ADOPTED,
         PRUNE_KEEP_PROTECTED,
         PRUNE_KEEP_FOREIGN,    /* another tracker's, or a controller's */
-        PRUNE_KEEP_NAMESPACE,  /* holds desired objects */
+        PRUNE_KEEP_NAMESPACE,  /* holds desired or protected objects */
         PRUNE_KEEP_UNSURE,     /* whether it exists could not be found out (kind not served, list failed) */
 };
 
@@ -50,7 +50,7 @@ struct prune_candidate {
         bool live_protected;   /* an annotation on the live object asks to keep it */
         bool live_foreign;     /* the live object's tracker is not this application of this installation */
         bool custom;           /* its kind is defined by a CRD */
-        bool holds_desired;    /* a Namespace with desired objects in it */
+        bool holds_wanted;    /* a Namespace with objects in it that are desired, or that are never pruned */
         int rank;              /* apply order, manifest/order.h: higher was applied later */
 };
 

@@ -315,6 +315,27 @@ a_restart_leaves_everything() {
 	agent_stop
 }
 
+# Single runs, no daemon: the hold that the first one begins goes on in the next one, and ends.
+single_runs_carry_a_hold_on() {
+	local hold=8
+	hpa Deployment unseen | kc operator apply -n "$NS" -f - >/dev/null
+	truce_ok sync
+	autoscale deployment unseen 5
+	kc operator delete hpa unseen -n "$NS" >/dev/null
+	truce_ok sync --replicas-hold ${hold}s
+	assert_eq 5 "$(got deployment unseen '{.spec.replicas}')" 'replicas when the hold begins'
+	mark
+	truce_ok sync --replicas-hold ${hold}s
+	assert_eq 5 "$(got deployment unseen '{.spec.replicas}')" 'replicas during the hold'
+	assert_eq 0 "$(truce_writes)" 'writes of a run during the hold'
+	sleep $((hold + 1))
+	truce_ok sync --replicas-hold ${hold}s
+	assert_eq 2 "$(got deployment unseen '{.spec.replicas}')" 'replicas after the hold'
+	mark
+	truce_ok sync
+	assert_eq 0 "$(truce_writes)" 'writes when all is over'
+}
+
 cluster_begin
 cluster_needs own
 WATCHES=()
@@ -322,4 +343,5 @@ truce_begin hpa
 run_cases an_hpa_from_before_its_deployment an_hpa_with_its_deployment an_hpa_after_its_deployment diff_says_whose_it_is \
 	git_removes_replicas_while_an_hpa_exists git_removes_replicas_and_brings_an_hpa a_deleted_hpa_is_waited_for \
 	an_hpa_that_comes_back_keeps_its_value a_commit_ends_the_hold a_commit_replaces_an_hpa_by_a_number \
-	a_scale_by_hand_is_healed an_hpa_that_went_unseen_is_waited_for a_restart_leaves_everything
+	a_scale_by_hand_is_healed an_hpa_that_went_unseen_is_waited_for a_restart_leaves_everything \
+	single_runs_carry_a_hold_on

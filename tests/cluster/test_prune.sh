@@ -275,8 +275,14 @@ a_namespace_in_use_stays() {
 	kc admin get configmap inside -n "$ns" >/dev/null || fail 'the content went'
 	remove inside.yaml
 	commit 'the content leaves as well'
+	kc admin create configmap theirs -n "$ns" >/dev/null
+	truce diff
+	says 'it would be pruned, with it at least 1 object of others: 1 ConfigMap'
+	truce sync --dry-run
+	says 'it would be pruned, with it at least 1 object of others: 1 ConfigMap'
 	truce_ok sync --timeout 60s
 	says "pruned      ns/$ns"
+	says 'with it at least 1 object of others: 1 ConfigMap'
 	! kc admin get namespace "$ns" >/dev/null 2>&1 || fail 'the namespace stays'
 	assert_eq '/ConfigMap/keep /ConfigMap/two ' "$(inventory)" inventory
 }

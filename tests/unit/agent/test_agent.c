@@ -28,6 +28,7 @@ struct world {
         struct agent *agent;
         unsigned settled, rejected, trouble, failed, parked;
         char *last_trouble;
+        char *namespace_told; /* what was said of a Namespace last */
         unsigned closed_doors; /* so many times the repository cannot be opened */
         struct err prune_err;
 };
@@ -38,6 +39,10 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         (void)app;
         w->failed += o->err != NULL;
         w->parked += o->kind == OUTCOME_PARKED;
+        if (strncmp(o->id, "/Namespace/", 11) == 0) {
+                free(w->namespace_told);
+                w->namespace_told = str_dup(str_from(o->reason));
+        }
 }
 
 static void on_waiting(void *ctx, struct app *app, const char *what) {
@@ -142,6 +147,7 @@ static void end(struct world *w) {
                 stop_agent(w);
         assert_int_equal(script_unexpected(w->twin.script), 0);
         free(w->last_trouble);
+        free(w->namespace_told);
         twin_done(&w->twin);
         config_free(w->config);
         loop_free(w->loop);
@@ -648,6 +654,78 @@ static void detect_only_shows_its_verdict_and_writes_nothing_else(void **state) 
         end(&w);
 }
 
+#define NS "apiVersion: v1\nkind: Namespace\nmetadata: {name: extra}\n---\n"
+#define IN_EXTRA "/api/v1/namespaces/extra/"
+
+static void put_foreign(struct world *w, const char *collection, const char *kind, const char *name, const char *more) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct str text = arena_strf(a, "{\"apiVersion\":\"v1\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
+                                        "\"namespace\":\"extra\"%s}}", kind, name, more);
+        const struct value *object;
+
+        assert_int_equal(json_parse(text, a, &object, NULL), 0);
+        twin_store(&w->twin, arena_strf(a, IN_EXTRA "%s/%s", collection, name), object, a);
+}
+
+static void put_neighbours(struct world *w) {
+        put_foreign(w, "configmaps", "ConfigMap", "kube-root-ca.crt", "");
+        put_foreign(w, "configmaps", "ConfigMap", "theirs", "");
+        put_foreign(w, "configmaps", "ConfigMap", "theirs-too", "");
+        put_foreign(w, "secrets", "Secret", "theirs", "");
+        put_foreign(w, "secrets", "Secret", "owned",
+                    ",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"theirs\",\"uid\":\"u\","
+                    "\"controller\":true}]");
+}
+
+static void a_namespace_that_goes_is_told_with_what_goes_with_it(void **state) {
+        struct world w;
+
+        (void)state;
+        begin(&w, NS CM("a", "1"));
+        assert_int_equal(script_count(w.twin.script, KUBE_GET, IN_EXTRA "*"), 0);
+        put_neighbours(&w);
+        push(&w, CM("a", "1"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_null(map_find(w.twin.objects, STR("/api/v1/namespaces/extra")));
+        assert_string_equal(w.namespace_told, "with it at least 3 objects of others: 2 ConfigMap, 1 Secret");
+        end(&w);
+}
+
+static void what_would_go_with_a_namespace_is_told_without_prune_as_well(void **state) {
+        struct world w;
+
+        (void)state;
+        prepare(&w, NS CM("a", "1"));
+        w.config->apps[0].prune = false;
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        put_neighbours(&w);
+        script_on(w.twin.script, KUBE_GET, IN_EXTRA "secrets*", &(struct script_answer){
+                .status = 403, .body = STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\","
+                                           "\"reason\":\"Forbidden\",\"message\":\"no\",\"code\":403}"),
+        });
+        push(&w, CM("a", "1"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_non_null(map_find(w.twin.objects, STR("/api/v1/namespaces/extra")));
+        assert_string_equal(w.namespace_told, "left Git; it would be pruned, with it at least 2 objects of others: 2 ConfigMap; "
+                                              "1 kind could not be looked at");
+        end(&w);
+}
+
+static void a_namespace_with_a_protected_object_stays(void **state) {
+        struct world w;
+
+        (void)state;
+        begin(&w, NS "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, namespace: extra, annotations: "
+                     "{argocd.argoproj.io/sync-options: Prune=false}}\n---\n" CM("a", "1"));
+        assert_non_null(map_find(w.twin.objects, STR(IN_EXTRA "configmaps/kept")));
+        push(&w, CM("a", "1"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_non_null(map_find(w.twin.objects, STR("/api/v1/namespaces/extra")));
+        assert_non_null(strstr(w.namespace_told, "never pruned"));
+        end(&w);
+}
+
 struct stopper {
         struct loop *loop;
         struct loop_timer *timer;
@@ -708,6 +786,9 @@ int main(void) {
                 cmocka_unit_test(detect_only_shows_its_verdict_and_writes_nothing_else),
                 cmocka_unit_test(a_commit_that_was_only_compared_was_not_attempted),
                 cmocka_unit_test(the_status_of_detect_only_gives_way_to_a_sync),
+                cmocka_unit_test(a_namespace_that_goes_is_told_with_what_goes_with_it),
+                cmocka_unit_test(what_would_go_with_a_namespace_is_told_without_prune_as_well),
+                cmocka_unit_test(a_namespace_with_a_protected_object_stays),
                 cmocka_unit_test(an_agent_can_be_freed_at_any_moment),
         };
 

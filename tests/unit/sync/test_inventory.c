@@ -37,6 +37,7 @@ static void what_is_printed_is_read_back(void **state) {
         inventory_set_fingerprint(e, &fingerprint);
         inventory_set_file(e, STR("a b/web.yaml"));
         e->flags = INVENTORY_ADOPTED | INVENTORY_KEEP;
+        e->held_since_ms = INT64_C(1700000000123);
         add(inv, "/Namespace//shop")->flags = INVENTORY_PENDING;
 
         inventory_print(inv, 0, 1, &first);
@@ -48,7 +49,9 @@ static void what_is_printed_is_read_back(void **state) {
         assert_string_equal(e->uid, "0b2c");
         assert_string_equal(e->file, "a b/web.yaml");
         assert_true(e->has_fingerprint && hash128_eq(e->fingerprint, fingerprint));
+        assert_int_equal(e->held_since_ms, INT64_C(1700000000123));
         assert_null(inventory_find(back, STR("/Namespace//shop"))->uid);
+        assert_int_equal(inventory_find(back, STR("/Namespace//shop"))->held_since_ms, 0);
 }
 
 static void damaged_text_is_refused_with_its_line(void **state) {
@@ -62,6 +65,8 @@ static void damaged_text_is_refused_with_its_line(void **state) {
                 "truce-inventory 1 1\n/ConfigMap/a/b\tv1\t-\t-\tx\t-\n",
                 "truce-inventory 1 1\nConfigMap/b\tv1\t-\t-\t0\t-\n",
                 "truce-inventory 1 1\n/ConfigMap/a/b\tv1\t-\t-\t0\t-\textra\n",
+                "truce-inventory 1 1\n/ConfigMap/a/b\tv1\t-\t-\t0\t-\t7\textra\n",
+                "truce-inventory 1 1\n/ConfigMap/a/b\tv1\t-\t-\t0\t-\t18446744073709551615\n",
         };
 
         (void)state;

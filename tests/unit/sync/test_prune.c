@@ -54,7 +54,7 @@ static void each_reason_to_stay_is_honoured(void **state) {
         assert_int_equal(verdict_of(c, INVENTORY_PENDING, ""), PRUNE_FORGET);
         assert_int_equal(verdict_of(c, INVENTORY_PENDING | INVENTORY_ADOPTED, ""), PRUNE_FORGET);
         assert_int_equal(verdict_of(c, INVENTORY_ADOPTED, "u1"), PRUNE_KEEP_ADOPTED);
-        c = ordinary, c.holds_desired = true;
+        c = ordinary, c.holds_wanted = true;
         assert_int_equal(verdict_of(c, 0, "u1"), PRUNE_KEEP_NAMESPACE);
         c = ordinary, c.known = false;
         assert_int_equal(verdict_of(c, INVENTORY_ADOPTED, "u1"), PRUNE_KEEP_UNSURE);
