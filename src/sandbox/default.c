@@ -88,6 +88,7 @@ static const struct simple_row {
         { "storage.v1.CSIDriverSpec", "attachRequired", "true" },
         { "storage.v1.CSIDriverSpec", "fsGroupPolicy", "\"ReadWriteOnceWithFSType\"" },
         { "storage.v1.CSIDriverSpec", "podInfoOnMount", "false" },
+        { "storage.v1.CSIDriverSpec", "preventPodSchedulingIfMissing", "false" },
         { "storage.v1.CSIDriverSpec", "requiresRepublish", "false" },
         { "storage.v1.CSIDriverSpec", "seLinuxMount", "false" },
         { "storage.v1.CSIDriverSpec", "storageCapacity", "false" },

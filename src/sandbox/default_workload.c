@@ -241,6 +241,7 @@ static const struct value *stateful_set_strategy(const struct value *o, struct a
         if (!update || !default_text_is(o, "type", "RollingUpdate"))
                 return o;
         update = default_set_int(update, "partition", 0, a);
+        update = default_set_int(update, "maxUnavailable", 1, a);
         return value_with(a, o, STR("rollingUpdate"), update);
 }
 
