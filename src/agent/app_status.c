@@ -65,8 +65,11 @@ static void status_saved(void *ctx, const struct err *err) {
 }
 
 bool app_save_status(struct app *app) {
-        if (!app_applies(app) && app->status_at_ms > loop_now_ms(app->env.loop))
+        if (!app_applies(app) && app->status_at_ms > loop_now_ms(app->env.loop)) {
+                app->status_due = true;
+                app_wake(app, app->status_at_ms);
                 return false;
+        }
         app->status_due = false;
         buf_clear(&app->status);
         app->env.hooks.status(app->env.ctx, app, store_status(app->store), &app->status);

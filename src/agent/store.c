@@ -431,10 +431,19 @@ static void shard_saved(void *ctx, const struct kube_result *result) {
         save_next(a);
 }
 
+/* A status without an inventory could not be read back. */
+static void add_empty_inventory(struct buf *text) {
+        _cleanup_(inventory_freep) struct inventory *empty = inventory_new();
+
+        inventory_print(empty, 0, 1, text);
+}
+
 static void write_shard(struct store_app *a, unsigned shard) {
         _cleanup_(buf_done) struct buf name = buf_make(1024), body = buf_make(KUBE_MAX_REQUEST_BYTES);
         const char *rv = a->shard[shard].rv;
 
+        if (!rv && !a->texts[shard].n)
+                add_empty_inventory(&a->texts[shard]);
         add_shard_name(a, shard, &name);
         buf_addf(&body, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s\",\"labels\":{"
                         "\"" STORE_LABEL_INVENTORY "\":\"%s\",\"" STORE_LABEL_INSTALLATION "\":\"%s\"}",
@@ -510,10 +519,5 @@ void store_save(struct store_app *a, const struct inventory *inv, struct str sta
 
 void store_save_status(struct store_app *a, struct str status, void (*done)(void *ctx, const struct err *err), void *ctx) {
         begin_save(a, 1, status, done, ctx);
-        if (!a->shard[0].rv) {
-                _cleanup_(inventory_freep) struct inventory *empty = inventory_new();
-
-                inventory_print(empty, 0, 1, &a->texts[0]);
-        }
         save_next(a);
 }

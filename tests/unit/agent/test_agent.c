@@ -634,6 +634,52 @@ static void the_status_of_detect_only_gives_way_to_a_sync(void **state) {
         end(&w);
 }
 
+static void a_deleted_status_is_written_again_with_an_inventory(void **state) {
+        struct world w;
+
+        (void)state;
+        prepare(&w, CM("a", "1"));
+        w.config->apps[0].automated = false;
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_true(map_remove(w.twin.objects, STR(INVENTORY)));
+        push(&w, CM("a", "1") "---\n" CM("b", "1"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_true(status_is(&w, "sync", "OutOfSync"));
+        assert_non_null(strstr(map_find(w.twin.objects, STR(INVENTORY)), "truce-inventory 1 1"));
+        assert_int_equal(w.trouble, 0);
+        end(&w);
+}
+
+/* As long as it may not be written it is tried once in a while, not with each look. */
+static void a_status_that_may_not_be_written_holds_up_nothing(void **state) {
+        struct script_answer no = {
+                .status = 403,
+                .body = STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":\"Forbidden\","
+                            "\"message\":\"no\",\"code\":403}"),
+        };
+        struct world w;
+
+        (void)state;
+        prepare(&w, CM("a", "1"));
+        w.config->apps[0].automated = false;
+        script_on(w.twin.script, KUBE_POST, "/api/v1/namespaces/truce/configmaps*", &no);
+        start_agent(&w);
+        loop_run_for(w.loop, 10 * 1000);
+        assert_true(w.settled > 0);
+        assert_int_equal(w.trouble, 1);
+        size_t before = script_count(w.twin.script, KUBE_POST, "*");
+        for (unsigned i = 0; i < 20; i++) {
+                push(&w, i % 2 ? CM("a", "1") : CM("b", "1"));
+                agent_poll_now(w.agent);
+                loop_run_for(w.loop, 1000);
+        }
+        assert_int_equal(script_count(w.twin.script, KUBE_POST, "*"), before);
+        loop_run_for(w.loop, 10 * A_WHILE_MS);
+        assert_in_range(script_count(w.twin.script, KUBE_POST, "*") - before, 8, 12);
+        end(&w);
+}
+
 static void detect_only_shows_its_verdict_and_writes_nothing_else(void **state) {
         struct world w;
 
@@ -789,6 +835,8 @@ int main(void) {
                 cmocka_unit_test(a_namespace_that_goes_is_told_with_what_goes_with_it),
                 cmocka_unit_test(what_would_go_with_a_namespace_is_told_without_prune_as_well),
                 cmocka_unit_test(a_namespace_with_a_protected_object_stays),
+                cmocka_unit_test(a_deleted_status_is_written_again_with_an_inventory),
+                cmocka_unit_test(a_status_that_may_not_be_written_holds_up_nothing),
                 cmocka_unit_test(an_agent_can_be_freed_at_any_moment),
         };
 
