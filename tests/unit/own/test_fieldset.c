@@ -281,6 +281,52 @@ static void membership_agrees_with_the_list_of_paths(void **state) {
         }
 }
 
+static void subtracting_whole_takes_branches(void **state) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct fieldset *x = set(a, "{'f:spec':{'.':{},'f:a':{},'f:b':{'f:c':{}}},'f:status':{'f:x':{}}}");
+
+        (void)state;
+        assert_text(fieldset_text(a, fieldset_subtract_whole(a, x, set(a, "{'f:status':{}}"))),
+                    quoted(a, "{'f:spec':{'.':{},'f:a':{},'f:b':{'f:c':{}}}}").p);
+        assert_text(fieldset_text(a, fieldset_subtract_whole(a, x, set(a, "{'f:spec':{'f:b':{}},'f:status':{'f:y':{}}}"))),
+                    quoted(a, "{'f:spec':{'.':{},'f:a':{}},'f:status':{'f:x':{}}}").p);
+        assert_text(fieldset_text(a, fieldset_subtract_whole(a, x, set(a, "{'f:status':{'f:x':{'f:deeper':{}}}}"))),
+                    fieldset_text(a, x).p);
+        assert_ptr_equal(fieldset_subtract_whole(a, x, &fieldset_empty), x);
+}
+
+static void a_built_node_is_sorted_and_joined(void **state) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct fieldset_builder b = { 0 };
+        struct fieldset leaf = { .member = true };
+
+        (void)state;
+        fieldset_build_add(&b, path_field(STR("z")), leaf);
+        fieldset_build_add(&b, path_field(STR("a")), *set(a, "{'f:x':{}}"));
+        fieldset_build_add(&b, path_field(STR("empty")), fieldset_empty);
+        fieldset_build_add(&b, path_field(STR("z")), *set(a, "{'f:y':{}}"));
+        struct fieldset built = fieldset_build_end(&b, a, false);
+
+        assert_int_equal(b.count, 0);
+        assert_null(b.children);
+        assert_text(fieldset_text(a, &built), quoted(a, "{'f:a':{'f:x':{}},'f:z':{'.':{},'f:y':{}}}").p);
+        fieldset_build_add(&b, path_field(STR("dropped")), leaf);
+        fieldset_build_drop(&b);
+        assert_null(b.children);
+}
+
+static void all_paths_of_an_object_are_more_than_its_owned_ones(void **state) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *v = json(a, "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'c'},'data':{'k':'v'}}");
+        const struct schema *type = schema_builtin(a, STR("v1"), STR("ConfigMap"));
+
+        (void)state;
+        assert_text(fieldset_text(a, fieldset_of_all(v, type, a)),
+                    quoted(a, "{'f:apiVersion':{},'f:data':{'f:k':{}},'f:kind':{},'f:metadata':{'f:name':{}}}").p);
+        assert_text(fieldset_text(a, fieldset_of_value(v, type, a, NULL)), quoted(a, "{'f:data':{'f:k':{}}}").p);
+        assert_true(fieldset_is_empty(fieldset_of_all(NULL, type, a)));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_set_prints_as_the_server_prints_it),
@@ -297,6 +343,9 @@ int main(void) {
                 cmocka_unit_test(printing_and_parsing_are_inverse),
                 cmocka_unit_test(the_laws_of_sets_hold),
                 cmocka_unit_test(membership_agrees_with_the_list_of_paths),
+                cmocka_unit_test(subtracting_whole_takes_branches),
+                cmocka_unit_test(a_built_node_is_sorted_and_joined),
+                cmocka_unit_test(all_paths_of_an_object_are_more_than_its_owned_ones),
         };
 
         return cmocka_run_group_tests_name("fieldset", tests, setup, teardown);
