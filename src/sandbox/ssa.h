@@ -56,8 +56,8 @@ struct ssa_request {
         const struct fieldset *reset;
         const struct ssa_versions *versions; /* NULL: the kind has one version */
         /*
-         * What the server compares a creation with: a built-in kind's zero object (ssa_zero), for custom resources
-         * NULL, which stands for apiVersion and kind alone. Decides which structs are owned with their own `.`.
+         * What a creation, and what stood there before a first apply, is compared with; decides which structs are owned
+         * with their own `.`. NULL, which is right for all kinds: ssa_zero() of the type.
          */
         const struct value *zero;
 };
@@ -103,7 +103,10 @@ const struct value *ssa_settle(const struct value *live, const struct value *obj
 /* Can these managedFields (the list, or NULL) be read? The message is the one of the server's warning. */
 int ssa_check_entries(const struct value *entries, struct err *err);
 
-/* A built-in kind's object as Go has it before anything is set: structs and fields without omitempty. */
+/*
+ * An object of the kind before anything is set. Of a built-in kind, as Go has it: structs and fields without omitempty;
+ * of a custom resource apiVersion and kind alone.
+ */
 const struct value *ssa_zero(const struct type *type, struct str api_version, struct str kind, struct arena *a);
 
 /* `conflict with "kubectl" using v1`: the message of one cause (reason FieldManagerConflict, field: the path). */

@@ -242,11 +242,7 @@ int ssa_run_update(struct ssa_run *r, const struct value *from, const struct val
 }
 
 const struct value *ssa_nothing(const struct ssa_run *r, const struct value *of) {
-        struct value_map_builder b = { 0 };
+        struct str kind = value_text(value_getc(of, "kind"));
 
-        if (r->how->zero)
-                return r->how->zero;
-        value_map_add(&b, STR("apiVersion"), value_string(r->arena, r->how->api_version, 0), 0);
-        value_map_add(&b, STR("kind"), value_string(r->arena, value_text(value_getc(of, "kind")), 0), 0);
-        return value_map_end(&b, r->arena, 0);
+        return r->how->zero ? r->how->zero : ssa_zero(r->type, r->how->api_version, kind, r->arena);
 }

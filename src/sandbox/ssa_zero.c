@@ -42,7 +42,7 @@ static const struct value *zero_of(const struct type_field *f, struct arena *a) 
 }
 
 const struct value *ssa_zero(const struct type *type, struct str api_version, struct str kind, struct arena *a) {
-        const struct value *zero = zero_struct(type, a);
+        const struct value *zero = type->name ? zero_struct(type, a) : &value_empty_map;
 
         zero = value_with(a, zero, STR("apiVersion"), value_string(a, api_version, 0));
         return value_with(a, zero, STR("kind"), value_string(a, kind, 0));
