@@ -4,6 +4,8 @@
  */
 #include "agent/app_impl.h"
 
+#include "manifest/order.h"
+
 #define REDISCOVER_FIRST_MS 5000
 #define REDISCOVER_MAX_MS (60 * INT64_C(1000))
 #define PARKED_REASON "the cluster does not serve its kind yet"
@@ -130,23 +132,50 @@ static bool stage_is_done(struct app *app, enum stage stage) {
         return !crd;
 }
 
+/*
+ * The server gives out cluster IPs one at a time (MetaAllocator.AllocateNextService() holds a lock while it writes the
+ * IPAddress), so Services that fill all places only wait for each other and keep the server idle. While there is other
+ * work they get a quarter of the places, and begin together with what they do not depend on: accounts, Secrets,
+ * ConfigMaps, storage, RBAC. What kind order puts behind them still begins after the last of them was sent.
+ */
+static struct queue *next_queue(struct app *app) {
+        struct queue *services = &app->queue[STAGE_SERVICES], *rest = &app->queue[STAGE_REST];
+        unsigned places = (unsigned)app->env.agent->apply_parallel;
+
+        if (!services->first)
+                return rest->first ? rest : NULL;
+        if (!rest->first)
+                return services;
+        if (rest->first->desired->rank < manifest_apply_rank(STR(""), STR("ServiceAccount")))
+                return rest;
+        if (services->running < (places + 3) / 4)
+                return services;
+        return rest->first->desired->rank < services->first->desired->rank ? rest : NULL;
+}
+
+static struct queue *queue_of(struct app *app, enum stage stage) {
+        if (stage >= STAGE_SERVICES)
+                return next_queue(app);
+        return app->queue[stage].first ? &app->queue[stage] : NULL;
+}
+
 /* True when something is left to do or under way. */
 bool app_apply(struct app *app) {
-        unsigned started = 0;
+        unsigned starts_left = APP_STARTS_PER_TURN;
+        struct queue *q;
 
-        for (enum stage s = 0; s < STAGE_COUNT; s++) {
-                struct queue *q = &app->queue[s];
-
-                while (q->first && app->running < (unsigned)app->env.agent->apply_parallel &&
-                       started++ < APP_STARTS_PER_TURN)
-                        start_item(app, q);
-                if (!stage_is_done(app, s)) {
-                        if (q->first && app->running < (unsigned)app->env.agent->apply_parallel)
+        for (enum stage s = 0; s <= STAGE_SERVICES; s++) {
+                while (app->running < (unsigned)app->env.agent->apply_parallel && (q = queue_of(app, s))) {
+                        if (!starts_left--) {
                                 app_kick(app);
-                        return true;
+                                return true;
+                        }
+                        start_item(app, q);
                 }
+                if (!stage_is_done(app, s))
+                        return true;
         }
-        return app->running > 0;
+        return app->running > 0 || app->queue[STAGE_REST].first;
 }
 
 /* --- step: parked kinds ----------------------------------------------------------------------------------------- */

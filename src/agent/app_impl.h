@@ -14,8 +14,11 @@
 /* Objects begun in one turn of the loop: each costs some 0.2 ms of parsing and deciding. */
 #define APP_STARTS_PER_TURN 16
 
-/* Stages of an apply: a stage begins when the one before has nothing queued or running. */
-enum stage { STAGE_NAMESPACES, STAGE_CRDS, STAGE_REST, STAGE_COUNT };
+/*
+ * Stages of an apply: a stage begins when the one before has nothing queued or running. Services and the rest go together,
+ * see app_apply.c.
+ */
+enum stage { STAGE_NAMESPACES, STAGE_CRDS, STAGE_SERVICES, STAGE_REST, STAGE_COUNT };
 
 enum item_state {
         ITEM_QUEUED,

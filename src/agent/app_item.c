@@ -16,7 +16,9 @@ void item_free(void *p) {
 enum stage item_stage(const struct desired *d) {
         if (manifest_is_namespace(d->gvk.group, d->gvk.kind))
                 return STAGE_NAMESPACES;
-        return manifest_is_crd(d->gvk.group, d->gvk.kind) ? STAGE_CRDS : STAGE_REST;
+        if (manifest_is_crd(d->gvk.group, d->gvk.kind))
+                return STAGE_CRDS;
+        return !d->gvk.group.n && str_eqc(d->gvk.kind, "Service") ? STAGE_SERVICES : STAGE_REST;
 }
 
 void item_queue(struct item *item) {
