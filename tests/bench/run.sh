@@ -4,20 +4,28 @@
 # machine. Needs a release build (build/release) and the control plane of tests/cluster.
 #
 #   run.sh [OBJECTS] [ROUNDS]     1000 objects, 3 rounds: of each number the median is shown
+#   BENCH_IDLE_S=60               how long the CPU of a converged daemon is looked at
+#   BENCH_CONTROLLERS=0           the controller manager stands still while times are taken: on a machine of few cores its
+#                                 work on new Deployments and Services is a large part of what is waited for
 #
-# What is measured, each round in namespaces of its own, in turns:
+# What is measured, each contender in a namespace of its own:
 #   floor      the objects as plain server-side-apply requests, 32 in flight over HTTP/2 (bench_floor)
 #   kubectl    kubectl apply --server-side of one file
-#   cold       truce sync from an empty namespace: discovery, lists, inventory, applies
-#   again      truce sync with nothing to do; kubectl again
+#   truce      truce sync: discovery, lists, inventory, applies
+#   cold       from an empty namespace; again: once more, with nothing to do
 #   restart    a converged daemon: start to "synced"; then its memory and CPU over a minute without changes
 #   commit     git commit to "synced", with a poll interval of one second
+#
+# All use the same user. Who begins changes from round to round, round 0 only warms the server up. A contender begins
+# when the control plane is quiet, and its namespace is gone before the next one begins, so that nobody pays for work that
+# another left behind, or for more objects: a Service costs the more the more Services there are.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 objects=${1:-1000}
 rounds=${2:-3}
 idle_s=${BENCH_IDLE_S:-60}
+controllers=${BENCH_CONTROLLERS:-1}
 build=${TRUCE_BUILD_DIR:-$root/build/release}
 truce=$build/src/truce
 floor=$build/tests/bench/bench_floor
@@ -37,21 +45,51 @@ for program in "$truce" "$floor"; do
 		exit 1
 	}
 done
-"$root/tests/cluster/cluster" up "$work/cluster" --no-podsim >/dev/null
+cluster() { "$root/tests/cluster/cluster" "$@" >/dev/null; }
+cluster up "$work/cluster" --no-podsim
 environment=$("$root/tests/cluster/cluster" env "$work/cluster")
 eval "$environment"
 kubectl() { "$TRUCE_TEST_KUBECTL" --kubeconfig="$TRUCE_TEST_KUBECONFIG" "$@"; }
 
 now_ms() { date +%s%3N; }
-took() {
-	local from
-	from=$(now_ms)
-	"$@" >/dev/null
-	printf '%s\n' $(($(now_ms) - from))
-}
 median() { sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
 note() { printf '%s\n' "$2" >>"$work/$1"; }
 value() { median <"$work/$1"; }
+# server_ms: the CPU time of the control plane.
+server_ms() {
+	local pid files=()
+	for pid in $("$root/tests/cluster/cluster" status "$work/cluster" | awk '$2 == "running" { print $3 }'); do
+		files+=("/proc/$pid/stat")
+	done
+	awk -v hz="$(getconf CLK_TCK)" '{ t += $14 + $15 } END { print int(t * 1000 / hz) }' "${files[@]}"
+}
+settle() {
+	local before until=$((SECONDS + 120))
+	while before=$(server_ms) && sleep 1 && [ $(($(server_ms) - before)) -gt 150 ]; do
+		[ "$SECONDS" -lt "$until" ] || break
+	done
+}
+# measure NAME COMMAND…: notes the time it takes, its own CPU time and the control plane's until that is quiet again.
+measure() {
+	local name=$1 before from own
+	shift
+	[ "$controllers" = 1 ] || cluster stop "$work/cluster" controller-manager
+	settle
+	before=$(server_ms)
+	from=$(now_ms)
+	own=$(
+		TIMEFORMAT='%3U %3S'
+		{ time "$@" >"$work/out" 2>"$work/err"; } 2>&1
+	) || {
+		cat "$work/err" >&2
+		exit 1
+	}
+	note "$name" $(($(now_ms) - from))
+	note "$name-own" "$(awk '{ print int(($1 + $2) * 1000) }' <<<"$own")"
+	settle
+	note "$name-server" $(($(server_ms) - before))
+	[ "$controllers" = 1 ] || cluster start "$work/cluster" controller-manager
+}
 ratio() { awk -v a="$(value "$1")" -v b="$(value "$2")" 'BEGIN { printf "%.2f", a / b }'; }
 
 repository() {
@@ -73,20 +111,48 @@ run_truce() {
 	"$truce" "$verb" "${list[@]}"
 }
 
-one_round() {
-	local r=$1
-	for name in floor kubectl truce; do
-		kubectl create namespace "$name-$r" >/dev/null
+run_floor() { "$floor" "$TRUCE_TEST_KUBECONFIG_TRUCE" 32 <"$work/floor.jsonl"; }
+run_kubectl() { "$TRUCE_TEST_KUBECTL" --kubeconfig="$TRUCE_TEST_KUBECONFIG_TRUCE" apply --server-side -f "$work/kubectl.yaml"; }
+
+# turn CONTENDER NAMESPACE
+turn() {
+	local command=("run_$1")
+	kubectl create namespace "$2" >/dev/null
+	case $1 in
+	floor) "$here/objects.sh" "$objects" "$2" json >"$work/floor.jsonl" ;;
+	kubectl) "$here/objects.sh" "$objects" "$2" yaml >"$work/kubectl.yaml" ;;
+	truce)
+		repository "$2"
+		command+=(sync "$2")
+		;;
+	esac
+	measure "cold-$1" "${command[@]}"
+	measure "again-$1" "${command[@]}"
+	kubectl delete namespace "$2" "$2-truce" --ignore-not-found >/dev/null
+}
+all_rounds() {
+	local r i contenders=(floor kubectl truce)
+	for ((r = 0; r <= rounds; r++)); do
+		for i in 0 1 2; do
+			turn "${contenders[(r + i) % 3]}" "round-$r"
+		done
+		[ "$r" -gt 0 ] || rm "$work"/cold-* "$work"/again-*
 	done
-	"$here/objects.sh" "$objects" "floor-$r" json >"$work/floor.jsonl"
-	"$here/objects.sh" "$objects" "kubectl-$r" yaml >"$work/kubectl.yaml"
-	repository "truce-$r"
-	note floor "$("$floor" "$TRUCE_TEST_KUBECONFIG_TRUCE" 32 <"$work/floor.jsonl")"
-	note kubectl "$(took kubectl apply --server-side -f "$work/kubectl.yaml")"
-	note cold "$(took run_truce sync "truce-$r")"
-	note floor-again "$("$floor" "$TRUCE_TEST_KUBECONFIG_TRUCE" 32 <"$work/floor.jsonl")"
-	note kubectl-again "$(took kubectl apply --server-side -f "$work/kubectl.yaml")"
-	note again "$(took run_truce sync "truce-$r")"
+}
+# row TITLE WHICH: a line of the table, of the notes "WHICH-CONTENDER" with the ending $3
+row() {
+	printf '%-28s %8s %8s %8s %13s %15s\n' "$1" "$(value "$2-floor$3")" "$(value "$2-kubectl$3")" "$(value "$2-truce$3")" \
+		"$(ratio "$2-truce$3" "$2-floor$3")" "$(ratio "$2-truce$3" "$2-kubectl$3")"
+}
+table() {
+	local which
+	printf '%s objects, median of %s rounds, ms\n' "$objects" "$rounds"
+	printf '%-28s %8s %8s %8s %13s %15s\n' '' floor kubectl truce truce/floor truce/kubectl
+	for which in cold again; do
+		row "$which" "$which" ''
+		row "  its own CPU" "$which" -own
+		row "  control plane CPU" "$which" -server
+	done
 }
 
 wait_log() {
@@ -99,7 +165,8 @@ wait_log() {
 		sleep 0.02
 	done
 }
-ticks() { awk '{ print $14 + $15 }' "/proc/$agent/stat"; }
+# In nanoseconds: a converged minute is too little for clock ticks.
+cpu_ns() { awk '{ ns += $1 } END { printf "%d", ns }' "/proc/$agent/task"/*/schedstat; }
 memory() { awk -v key="$1:" '$1 == key { printf "%.1f", $2 / 1024 }' "/proc/$agent/status"; }
 
 # daemon NAMESPACE: starts it and waits until it is synced.
@@ -118,20 +185,23 @@ stop_daemon() {
 
 daemon_figures() {
 	local from before ms
+	kubectl create namespace daemon >/dev/null
+	repository daemon
+	run_truce sync daemon >/dev/null
+	settle
 	from=$(now_ms)
-	daemon "truce-1" 30s
+	daemon daemon 30s
 	note restart $(($(now_ms) - from))
 	sleep 5
-	before=$(ticks)
+	before=$(cpu_ns)
 	sleep "$idle_s"
 	printf 'converged daemon, %s objects: RssAnon %s MiB, RSS %s MiB, CPU %.3f %% over %s s\n' "$objects" "$(memory RssAnon)" \
-		"$(memory VmRSS)" "$(awk -v t=$(($(ticks) - before)) -v s="$idle_s" -v hz="$(getconf CLK_TCK)" 'BEGIN { print t / hz / s * 100 }')" \
-		"$idle_s"
+		"$(memory VmRSS)" "$(awk -v ns=$(($(cpu_ns) - before)) -v s="$idle_s" 'BEGIN { print ns / 1e9 / s * 100 }')" "$idle_s"
 	stop_daemon
-	daemon "truce-1" 1s
+	daemon daemon 1s
 	for ms in 1 2 3 4 5; do
-		sed -i "0,/plain/s//plain$ms/" "$work/repo-truce-1/deploy/all.yaml"
-		git -C "$work/repo-truce-1" commit -q -a -m "change $ms"
+		sed -i "0,/plain/s//plain$ms/" "$work/repo-daemon/deploy/all.yaml"
+		git -C "$work/repo-daemon" commit -q -a -m "change $ms"
 		from=$(now_ms)
 		wait_log $((ms + 1))
 		note commit $(($(now_ms) - from))
@@ -152,14 +222,8 @@ idle_figures() {
 	stop_daemon
 }
 
-for ((r = 1; r <= rounds; r++)); do
-	one_round "$r"
-done
-printf '%s objects, median of %s rounds, times in ms\n' "$objects" "$rounds"
-printf '%-10s %8s %8s %8s   %s\n' '' floor kubectl truce 'truce/floor truce/kubectl'
-printf '%-10s %8s %8s %8s   %11s %13s\n' cold "$(value floor)" "$(value kubectl)" "$(value cold)" "$(ratio cold floor)" "$(ratio cold kubectl)"
-printf '%-10s %8s %8s %8s   %11s %13s\n' again "$(value floor-again)" "$(value kubectl-again)" "$(value again)" \
-	"$(ratio again floor-again)" "$(ratio again kubectl-again)"
+all_rounds
+table
 daemon_figures
 idle_figures
 printf 'restart to synced: %s ms; commit to synced with a poll interval of 1 s: %s ms\n' "$(value restart)" "$(value commit)"
