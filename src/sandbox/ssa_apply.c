@@ -34,16 +34,20 @@ static struct str name_of(const struct value *object, struct arena *a) {
 static int check_config(const struct ssa_run *r, const struct value *config, struct err *err) {
         if (ssa_entries_of(config))
                 return refuse(err, 400, err_set(err, ERR_INVAL, "metadata.managedFields must be nil"));
-        if (ssa_validate(r->type, config, err) < 0)
+        int res = ssa_validate(r->type, config, err);
+
+        if (res < 0)
                 return refuse(err, 500,
-                              err_wrap(err, ERR_INVAL, "failed to create typed patch object (%.*s)",
+                              err_wrap(err, res, "failed to create typed patch object (%.*s)",
                                        STR_FMT(name_of(config, r->arena))));
         return 0;
 }
 
 static int read_managers(struct ssa_run *r, const struct value *live, struct err *err) {
-        if (ssa_managers_read(ssa_entries_of(live), r->arena, &r->managers, err) < 0)
-                return refuse(err, 500, err_wrap(err, ERR_INVAL, "failed to decode managed fields"));
+        int res = ssa_managers_read(ssa_entries_of(live), r->arena, &r->managers, err);
+
+        if (res < 0)
+                return refuse(err, 500, err_wrap(err, res, "failed to decode managed fields"));
         /* Somebody's work from before anybody was followed. */
         if (live && r->managers.count == 0)
                 return ssa_run_update(r, ssa_nothing(r, live), live, STR("before-first-apply"), err);

@@ -55,6 +55,28 @@ static int check_entry(const struct value *v, size_t at, struct err *err) {
         return 0;
 }
 
+/*
+ * A set as the server reads it, which is more than fieldset_parse() trusts: elements of kinds nobody knows are skipped,
+ * a "." may have content, null is {}.
+ */
+static const struct value *known_fields(const struct value *fields, struct arena *a) {
+        struct value_map_builder b = { 0 };
+
+        if (value_is(fields, VALUE_NULL))
+                return &value_empty_map;
+        if (!value_is(fields, VALUE_MAP))
+                return fields;
+        for (size_t i = 0; i < fields->map.count; i++) {
+                const struct value_member *m = &fields->map.members[i];
+                bool self = str_eqc(m->key, ".");
+                bool strange = m->key.n >= 2 && m->key.p[1] == ':' && !strchr("fvik", m->key.p[0]);
+
+                if (!strange)
+                        value_map_add(&b, m->key, self ? &value_empty_map : known_fields(m->value, a), 0);
+        }
+        return value_map_end(&b, a, 0);
+}
+
 static int read_entry(const struct value *v, size_t at, struct arena *a, struct ssa_entry *ret, struct err *err) {
         struct managed_entry e = {
                 .manager = text_of(v, "manager"),
@@ -67,8 +89,12 @@ static int read_entry(const struct value *v, size_t at, struct arena *a, struct 
 
         if (res < 0)
                 return res;
-        if (fieldset_parse(value_getc(v, "fieldsV1"), a, &e.set, err) < 0)
-                return err_wrap(err, ERR_INVAL, "error decoding versioned set");
+        if (fieldset_parse(known_fields(value_getc(v, "fieldsV1"), a), a, &e.set, err) < 0) {
+                err_wrap(err, ERR_INVAL, "error decoding versioned set");
+                if (err)
+                        err->code = ERR_INVAL;
+                return ERR_INVAL;
+        }
         *ret = ssa_entry_make(e, a);
         return 0;
 }

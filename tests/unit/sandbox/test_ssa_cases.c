@@ -66,17 +66,12 @@ static struct str name_of(const struct value *object) {
 }
 
 static struct str shown(struct player *p, const struct value *v) {
-        _cleanup_(buf_done) struct buf b = buf_make(MIB);
-
-        if (!v)
-                return STR("nothing");
-        value_print_pretty(v, 1, &b);
-        return arena_str(p->a, buf_str(&b));
+        return v ? value_canonical(p->a, v) : STR("nothing");
 }
 
 static void differs(struct player *p, const char *what, struct str got, struct str want) {
         p->differences++;
-        print_message("%s step %zu: %s\n got  %.*s\n want %.*s\n", p->name, p->step, what, STR_FMT(got), STR_FMT(want));
+        printf("%s step %zu: %s\n got  %.*s\n want %.*s\n", p->name, p->step, what, STR_FMT(got), STR_FMT(want));
 }
 
 /* --- what a step is about --- */
@@ -86,7 +81,7 @@ struct target {
         const struct type *type;
         const struct strategy *strategy;
         bool custom;
-        const struct value *live; /* in the step's version; NULL: none yet */
+        const struct value *live; /* as recorded last, in the step's version; NULL: none yet */
 };
 
 static const struct type *type_in(struct player *p, struct str api_version, struct str kind) {
@@ -149,11 +144,8 @@ static struct target find_target(struct player *p, const struct value *step) {
         t.strategy = t.custom ? &strategy_custom_status
                               : strategy_find(schema_group(t.api_version), plural_of(p, t.kind));
         size_t at = find_object(p, t.kind, t.name);
-        t.live = value_getc(step, "live");
-        if (!t.live && at < p->count)
-                t.live = p->objects[at];
-        if (t.live)
-                t.live = value_with(p->a, t.live, STR("apiVersion"), value_string(p->a, t.api_version, 0));
+        if (at < p->count)
+                t.live = value_with(p->a, p->objects[at], STR("apiVersion"), value_string(p->a, t.api_version, 0));
         return t;
 }
 
@@ -226,9 +218,7 @@ static bool contains(const struct value *whole, const struct value *part) {
         return true;
 }
 
-/* What is stored of an apply's result: decoded, defaulted, what this endpoint may not change put back. */
-static const struct value *stored(struct player *p, const struct target *t, const struct ssa_request *how,
-                                  const struct value *merged) {
+static const struct value *decoded(struct player *p, const struct target *t, const struct value *merged) {
         struct causes strict = { .arena = p->a };
         struct err err = { 0 };
         const struct value *object;
@@ -242,7 +232,14 @@ static const struct value *stored(struct player *p, const struct target *t, cons
         object = value_with(p->a, object, STR("kind"), value_string(p->a, t->kind, 0));
         if (t->custom)
                 object = codec_prune(t->type, object, p->a);
-        object = codec_default(t->type, t->api_version, t->kind, object, p->a);
+        return codec_default(t->type, t->api_version, t->kind, object, p->a);
+}
+
+/* What is stored of an apply's result: decoded, defaulted, what this endpoint may not change put back. */
+static const struct value *stored(struct player *p, const struct target *t, const struct ssa_request *how,
+                                  const struct value *merged) {
+        const struct value *object = decoded(p, t, merged);
+
         object = t->live ? strategy_update(t->strategy, how->subresource, t->live, object, p->a)
                          : strategy_create(t->strategy, object, p->a);
         return without_volatile(p, object);
@@ -338,13 +335,18 @@ static void play_apply(struct player *p, const struct value *step, struct target
                        entries_of(value_getc(expect, "object")));
 }
 
-/* The recorded object with the managedFields that the writer's body or patch left in it. */
+/*
+ * What the writer made: the recorded object with the managedFields that its body or patch left there. Of a creation the
+ * body, as admission and the like come later.
+ */
 static const struct value *written(struct player *p, const struct value *step, const struct target *t) {
         const struct value *object = value_path(step, "expect", "object", NULL), *body = value_getc(step, "body");
         const struct value *sent = entries_of(body);
         const struct str path[] = { STR("metadata"), STR("managedFields") };
         bool patch = !str_eqc(text_of(step, "do"), "create") && !str_eqc(text_of(step, "do"), "update");
 
+        if (!t->live)
+                return decoded(p, t, sent_body(p, step));
         if (!sent && patch)
                 sent = entries_of(t->live);
         return value_with_path(p->a, object, path, 2, value_is(sent, VALUE_NULL) ? NULL : sent);
@@ -363,6 +365,7 @@ static void play_update(struct player *p, const struct value *step, struct targe
                 differs(p, "settled", shown(p, entries_of(got)), shown(p, entries_of(t->live)));
 }
 
+/* A Scale does not spell out 0 replicas. */
 static const struct value *scale_of(struct player *p, const struct value *parent, const struct value *entries) {
         static const struct str api_version = { "apiVersion", 10 };
         const struct str replicas[] = { STR("spec"), STR("replicas") };
@@ -373,7 +376,10 @@ static const struct value *scale_of(struct player *p, const struct value *parent
         scale = value_with(p->a, scale, STR("kind"), value_stringc(p->a, "Scale"));
         scale = value_with_path(p->a, scale, name, 2, value_path(parent, "metadata", "name", NULL));
         scale = value_with_path(p->a, scale, managed, 2, entries);
-        return value_with_path(p->a, scale, replicas, 2, value_path(parent, "spec", "replicas", NULL));
+        const struct value *count = value_path(parent, "spec", "replicas", NULL);
+        int64_t number;
+
+        return value_with_path(p->a, scale, replicas, 2, value_to_i64(count, &number) && number ? count : NULL);
 }
 
 static void play_scale(struct player *p, const struct value *step, struct target *t, struct ssa_request *how) {
@@ -402,13 +408,19 @@ static void play_scale(struct player *p, const struct value *step, struct target
                 expect_failure(p, res, &err, &conflicts, expect);
                 return;
         }
-        expect_entries(p, ssa_scale_adopt(&s, t->live, entries_of(scale), p->a), entries_of(want));
+        const struct str managed[] = { STR("metadata"), STR("managedFields") };
+        const struct value *got = value_with_path(p->a, want, managed, 2,
+                                                  ssa_scale_adopt(&s, t->live, entries_of(scale), p->a));
+
+        expect_entries(p, entries_of(ssa_settle(t->live, got, p->a)), entries_of(want));
 }
 
 static void play(struct player *p, const struct value *step) {
         struct target t;
         struct versions_ctx ctx = { p, &t };
 
+        if (!value_getc(step, "expect") && !value_getc(step, "crd"))
+                fail_msg("%s step %zu is not recorded", p->name, p->step);
         if (str_eqc(text_of(step, "do"), "crd")) {
                 p->crd = read_json(p, arena_strf(p->a, "crd/%.*s", STR_FMT(text_of(step, "crd"))).p);
                 return;
