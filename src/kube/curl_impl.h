@@ -6,7 +6,7 @@
  *   curl_multi.c      a pump: one curl multi handle driven by the loop
  *   curl_setup.c      a call's easy handle: URL, headers, TLS, body
  *   curl_reply.c      headers of a reply
- *   curl_trace.c      what only curl's trace tells: which requests a server refused unseen
+ *   curl_trace.c      what only curl's trace tells: requests a server refused unseen, its limit of streams
  *   curl_errors.c     a CURLcode as struct err
  *
  * The rule that shapes all of it: curl_multi_* is never called inside a callback of curl. While `in_curl` is set, a call
@@ -22,8 +22,10 @@
 #include "kube/auth.h"
 #include "kube/curl_transport.h"
 
-#define PUMP_STALL_MS 10000   /* watches that are not sent by then get further connections */
-#define PUMP_MAX_EXTRA 64     /* so many at most */
+#define WATCH_LOOK_MS 1000    /* how often watches are looked at while some are not answered */
+#define WATCH_SETTLED_MS 1000 /* so long after a connection stands the server's limit of streams has come */
+#define WATCH_STUCK_MS 5000   /* a watch without an answer, on a connection that answered others, is sent elsewhere */
+#define WATCH_MAX_RESENDS 3   /* so often; a server may just be slow to answer */
 #define CALL_SENDS_OF_A_GET 2 /* the first and, on a reused connection that broke, one more */
 #define CALL_MAX_SENDS 5      /* of any, refusals included */
 #define PUMP_GOAWAYS 8        /* the newest, one a connection */
@@ -41,12 +43,11 @@ struct pump {
         struct curl_transport *transport;
         CURLM *multi;
         struct loop_timer *timer;    /* what curl asks to be woken for */
-        struct loop_timer *again;    /* a second look at the sockets after bytes came */
         struct pump_socket *sockets;
         struct pump *next;           /* of the retired ones */
         unsigned calls;              /* easy handles inside */
-        unsigned extra_connections;  /* watches: above the rule, because some were never sent */
         int64_t heard_at_ms;         /* the last byte of any of its calls */
+        uint64_t heard;              /* pieces that curl handed over */
         struct goaway goaways[PUMP_GOAWAYS];
         unsigned next_goaway;
         bool watches;
@@ -98,6 +99,9 @@ struct kube_call {
         uint32_t stream;     /* its number there; 0: not known, or HTTP/1.1 */
         bool refused;        /* curl says the server refused the stream */
         bool connected;      /* the request is being sent, or was */
+        int64_t connected_at_ms;
+        unsigned resends;    /* of a watch that got no stream */
+        bool opens;          /* a watch that went ahead to open a connection */
         bool retried, retried_auth;
         char *detail; /* CURL_ERROR_SIZE bytes while there is a handle: what curl says went wrong */
 
@@ -116,8 +120,8 @@ struct curl_transport {
         const struct kube_config *config;
         struct kube_auth *auth;
         char *user_agent;
-        struct loop_timer *kick;  /* 0 ms: settle in a later turn */
-        struct loop_timer *stall; /* looks after watches that wait inside curl */
+        struct loop_timer *kick; /* 0 ms: settle in a later turn */
+        struct loop_timer *look; /* runs while watches are not answered */
 
         struct pump *requests, *watches; /* those that get new calls */
         struct pump *retired;
@@ -128,10 +132,12 @@ struct curl_transport {
 
         unsigned in_flight_limit;
         unsigned in_flight; /* requests inside curl, of retired pumps too */
+        unsigned streams;   /* that a connection of watches takes, as far as we know */
         enum protocol protocol;
         bool plain;         /* http:// */
         bool loopback;      /* the server is this machine: never through a proxy */
-        bool respread;      /* the protocol turned out to be HTTP/1.1 while watches wait inside curl */
+        bool full;          /* a connection had less room for watches than we thought: the next one opens another */
+        bool respread;      /* watches inside curl that have no connection come back: the rules have changed */
         bool in_curl, settling, closing;
         struct kube_transport_stats stats;
 };
@@ -142,19 +148,18 @@ void transport_settle(struct curl_transport *t);
 void transport_kick(struct curl_transport *t);
 void call_fail(struct kube_call *call, enum err_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/* The server allows fewer streams a connection than we thought; allowed inside curl. */
+void transport_learn_streams(struct curl_transport *t, unsigned streams);
+
 /* curl_multi.c */
-/* Bytes came for one of its calls; allowed inside curl. */
-void pump_heard(struct pump *p, int64_t now_ms);
 struct pump *pump_new(struct curl_transport *t, bool watches);
 /* Its calls must have been taken out. */
 void pump_free(struct pump *p);
-/* Hands the call's easy handle to curl; raises the connection cap of watches first. */
+/* How many connections it may have. */
+void pump_set_cap(struct pump *p, unsigned connections);
+/* Hands the call's easy handle to curl. */
 int pump_add(struct pump *p, struct kube_call *call, struct err *err);
 void pump_remove(struct kube_call *call);
-/* How many connections its watches may use. */
-long pump_connections(const struct pump *p);
-/* Sets the cap anew and lets curl look again for a connection for `call`, which waits inside. */
-void pump_readd(struct kube_call *call);
 
 /* curl_setup.c: makes call->easy and its lists. UNAUTH, INTERNAL. */
 int call_setup(struct kube_call *call, struct err *err);
@@ -163,8 +168,10 @@ void call_teardown(struct kube_call *call);
 /* Is it this machine (localhost, 127.0.0.0/8, ::1)? */
 bool host_is_loopback(const char *host);
 
-/* curl_trace.c: switches curl's trace on for a call; 0 or what curl answered. */
+/* curl_trace.c: switches curl's trace on for a call, and learns from it; 0 or what curl answered. */
 unsigned trace_set(CURL *easy, struct kube_call *call);
+/* Has the server said goodbye on the call's connection? It takes no further streams. */
+bool trace_goaway(const struct kube_call *call);
 /* Has the server said that it never looked at this request, so that even a write may be sent again? */
 bool trace_refused(const struct kube_call *call);
 

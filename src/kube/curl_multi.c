@@ -5,14 +5,15 @@
  */
 #include "kube/curl_impl.h"
 
-#define PUMP_AGAIN_MS 5
-#define PUMP_AGAIN_SOCKETS 16
+#define SOCKET_AGAIN_MS 5
 
 /* One descriptor curl asked us to watch. curl holds the pointer (curl_multi_assign). */
 struct pump_socket {
         struct pump *pump;
         struct pump_socket *prev, *next;
         struct loop_io *io;
+        struct loop_timer *again; /* of watches: a second look */
+        uint64_t heard;           /* pump->heard at the last look */
         curl_socket_t fd;
 };
 
@@ -46,6 +47,8 @@ static void act(struct pump *p, curl_socket_t fd, int events) {
 static void on_socket_ready(void *ctx, unsigned events) {
         struct pump_socket *s = ctx;
 
+        if (s->again)
+                loop_timer_start(s->again, SOCKET_AGAIN_MS);
         act(s->pump, s->fd,
             (events & LOOP_IO_READ ? CURL_CSELECT_IN : 0) | (events & LOOP_IO_WRITE ? CURL_CSELECT_OUT : 0));
 }
@@ -55,32 +58,18 @@ static void on_timer(void *ctx) {
 }
 
 /*
- * libcurl 7.88.1 reads a socket a limited number of times in a row and then waits for its next event, although TLS and
- * HTTP/2 may hold bytes that no event will announce. So each burst of bytes is followed by one more look, until a look
- * brings nothing.
+ * A watch whose buffer runs full makes libcurl 7.88.1 pause inside itself, and when it goes on it forgets to come back for
+ * what it has read from the socket already (http2.c, cf_h2_recv(): no Curl_expire() behind "unpaused"). No event will
+ * announce those bytes, so events are followed by one more look, until a look brings nothing.
  */
 static void on_again(void *ctx) {
-        struct pump *p = ctx;
-        struct curl_transport *t = p->transport;
-        curl_socket_t fds[PUMP_AGAIN_SOCKETS];
-        size_t count = 0;
-        int running;
+        struct pump_socket *s = ctx;
 
-        for (struct pump_socket *s = p->sockets; s && count < PUMP_AGAIN_SOCKETS; s = s->next)
-                fds[count++] = s->fd;
-        t->in_curl = true;
-        for (size_t i = 0; i < count; i++)
-                (void)curl_multi_socket_action(p->multi, fds[i], CURL_CSELECT_IN, &running);
-        t->in_curl = false;
-        if (!t->closing)
-                drain(p);
-        transport_settle(t); /* may free p and t */
-}
-
-void pump_heard(struct pump *p, int64_t now_ms) {
-        p->heard_at_ms = now_ms;
-        if (!loop_timer_is_running(p->again))
-                loop_timer_start(p->again, PUMP_AGAIN_MS);
+        if (s->heard == s->pump->heard)
+                return;
+        s->heard = s->pump->heard;
+        loop_timer_start(s->again, SOCKET_AGAIN_MS);
+        act(s->pump, s->fd, CURL_CSELECT_IN);
 }
 
 static void socket_free(struct pump_socket *s) {
@@ -91,6 +80,7 @@ static void socket_free(struct pump_socket *s) {
         if (s->next)
                 s->next->prev = s->prev;
         loop_io_free(s->io);
+        loop_timer_free(s->again);
         free(s);
 }
 
@@ -100,6 +90,8 @@ static struct pump_socket *socket_new(struct pump *p, curl_socket_t fd) {
         s->pump = p;
         s->fd = fd;
         s->io = loop_io_new(p->transport->loop, fd, on_socket_ready, s);
+        if (p->watches)
+                s->again = loop_timer_new(p->transport->loop, on_again, s);
         s->next = p->sockets;
         if (s->next)
                 s->next->prev = s;
@@ -138,21 +130,10 @@ static int on_timer_wanted(CURLM *multi, long ms, void *ctx) {
         return 0;
 }
 
-/* The rule of curl_transport.h. */
-long pump_connections(const struct pump *p) {
-        long open = p->calls ? p->calls : 1;
-
-        if (p->transport->protocol == PROTOCOL_HTTP1)
-                return open + 1;
-        return (open + CURL_STREAMS_PER_CONNECTION - 1) / CURL_STREAMS_PER_CONNECTION + 1 + p->extra_connections;
-}
-
-static void set_cap(struct pump *p) {
-        long cap = p->watches ? pump_connections(p) : CURL_REQUEST_CONNECTIONS;
-
-        (void)curl_multi_setopt(p->multi, CURLMOPT_MAX_HOST_CONNECTIONS, cap);
+void pump_set_cap(struct pump *p, unsigned connections) {
+        (void)curl_multi_setopt(p->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)connections);
         if (!p->watches)
-                (void)curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, cap);
+                (void)curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, (long)connections);
 }
 
 struct pump *pump_new(struct curl_transport *t, bool watches) {
@@ -164,14 +145,14 @@ struct pump *pump_new(struct curl_transport *t, bool watches) {
         struct pump *p = mem_zalloc(sizeof *p);
         *p = (struct pump){ .transport = t, .multi = multi, .watches = watches };
         p->timer = loop_timer_new(t->loop, on_timer, p);
-        p->again = loop_timer_new(t->loop, on_again, p);
         (void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
         (void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, p);
         (void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
         (void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, p);
-        (void)curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+        /* Requests: a connection for each, also over HTTP/2; curl_transport.h says why. */
+        (void)curl_multi_setopt(multi, CURLMOPT_PIPELINING, watches ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING);
         (void)curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)CURL_STREAMS_PER_CONNECTION);
-        set_cap(p);
+        pump_set_cap(p, watches ? 1 : CURL_REQUEST_CONNECTIONS);
         return p;
 }
 
@@ -184,7 +165,6 @@ void pump_free(struct pump *p) {
                 socket_free(s);
         }
         loop_timer_free(p->timer);
-        loop_timer_free(p->again);
         free(p);
 }
 
@@ -193,7 +173,6 @@ int pump_add(struct pump *p, struct kube_call *call, struct err *err) {
 
         p->calls++;
         call->pump = p;
-        set_cap(p);
         r = curl_multi_add_handle(p->multi, call->easy);
         if (r == CURLM_OK)
                 return 0;
@@ -209,12 +188,4 @@ void pump_remove(struct kube_call *call) {
         (void)curl_multi_remove_handle(p->multi, call->easy);
         call->pump = NULL;
         p->calls--;
-}
-
-void pump_readd(struct kube_call *call) {
-        struct pump *p = call->pump;
-
-        set_cap(p);
-        (void)curl_multi_remove_handle(p->multi, call->easy);
-        (void)curl_multi_add_handle(p->multi, call->easy);
 }

@@ -16,14 +16,12 @@
 /* Bytes that nobody acknowledged for so long end the connection; keepalive probes count as bytes. */
 #define TCP_UNACKED_MS 30000
 /*
- * One buffer for each call in flight. It must hold all that libcurl reads from an HTTP/2 connection at a time (32 KiB in
- * 7.88.1): one that runs full makes libcurl pause the stream inside itself, and now and then it then misses the stream's
- * end; a LIST stood still in one of 60 runs with 8 KiB, in every few with 1 KiB, in none of 300 with this. Only pages that
- * are written to count as memory, so a quiet watch costs what its events need.
+ * One buffer for each call in flight, and more than libcurl reads from an HTTP/2 connection at a time: curl_transport.h
+ * says why. Only pages that are written to count as memory, so a quiet watch costs what its events need.
  */
 #define BUFFER_BYTES (64 * 1024L)
 #define CURL_H2_READ_BYTES (32 * 1024L)
-_Static_assert(BUFFER_BYTES > CURL_H2_READ_BYTES, "no pauses");
+_Static_assert(BUFFER_BYTES > CURL_H2_READ_BYTES, "a read fits in");
 
 static const char *const method_names[KUBE_METHODS] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
 
@@ -35,8 +33,10 @@ bool host_is_loopback(const char *host) {
 
 static void heard(struct kube_call *call) {
         call->heard_at_ms = loop_now_ms(call->transport->loop);
-        if (call->pump)
-                pump_heard(call->pump, call->heard_at_ms);
+        if (!call->pump)
+                return;
+        call->pump->heard_at_ms = call->heard_at_ms;
+        call->pump->heard++;
 }
 
 static size_t on_header(char *p, size_t size, size_t n, void *ctx) {
@@ -44,6 +44,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx) {
 
         heard(call);
         reply_header(call, (struct str){ p, size * n }, loop_wall_ms(call->transport->loop));
+        if (call->watch)
+                transport_kick(call->transport); /* others may follow it */
         return size * n;
 }
 
@@ -151,6 +153,7 @@ static int on_send(void *ctx, char *ip, char *local_ip, int port, int local_port
         call->stream = 0;
         call->refused = false;
         call->connected = true;
+        call->connected_at_ms = loop_now_ms(t->loop);
         t->stats.sent++;
         t->stats.bytes_sent += call->body_bytes;
         learn_protocol(call);
@@ -193,7 +196,7 @@ static unsigned set_wire(CURL *easy, struct kube_call *call) {
 
         r |= SET(easy, CURLOPT_PROTOCOLS_STR, "http,https");
         r |= SET(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-        r |= SET(easy, CURLOPT_PIPEWAIT, t->protocol == PROTOCOL_HTTP1 ? 0L : 1L);
+        r |= SET(easy, CURLOPT_PIPEWAIT, call->watch && t->protocol != PROTOCOL_HTTP1 ? 1L : 0L);
         r |= SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CURL_CONNECT_MS);
         r |= SET(easy, CURLOPT_TCP_KEEPALIVE, 1L);
         r |= SET(easy, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_IDLE_S);

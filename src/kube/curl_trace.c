@@ -5,6 +5,9 @@
  * would otherwise cost as many unknown outcomes. libcurl 7.88 repeats them as it repeats what died with its connection
  * and tells both apart nowhere but in its trace, so that is read here. Lines that a later libcurl words differently are
  * not understood, and then a write is not repeated: the safe side.
+ *
+ * Nor does libcurl's API tell how many streams a server allows on a connection. The trace does when a call has to go
+ * elsewhere because a connection is full.
  */
 #include "kube/curl_impl.h"
 
@@ -49,7 +52,12 @@ static int on_trace(CURL *easy, curl_infotype type, char *p, size_t n, void *ctx
         uint32_t number;
 
         (void)easy;
-        if (type != CURLINFO_TEXT || !call->pump || !call->connected)
+        if (type != CURLINFO_TEXT || !call->pump)
+                return 0;
+        /* Our own limit is worded "client side MAX_…". */
+        if (str_starts(text, STR("MAX_CONCURRENT_STREAMS reached, skip (")) && number_after(text, STR("("), &number))
+                transport_learn_streams(call->transport, number);
+        if (!call->connected)
                 return 0;
         if (str_starts(text, STR("Using Stream ID: ")) && number_after(text, STR("Stream ID: "), &number)) {
                 call->stream = number;
@@ -69,11 +77,19 @@ unsigned trace_set(CURL *easy, struct kube_call *call) {
                (unsigned)curl_easy_setopt(easy, CURLOPT_VERBOSE, 1L);
 }
 
-bool trace_refused(const struct kube_call *call) {
-        if (call->refused)
-                return true;
-        for (unsigned i = 0; i < PUMP_GOAWAYS && call->stream; i++)
+static const struct goaway *goaway_of(const struct kube_call *call) {
+        for (unsigned i = 0; i < PUMP_GOAWAYS; i++)
                 if (call->pump->goaways[i].local_port == call->local_port)
-                        return call->stream > call->pump->goaways[i].last_stream;
-        return false;
+                        return &call->pump->goaways[i];
+        return NULL;
+}
+
+bool trace_goaway(const struct kube_call *call) {
+        return call->local_port && goaway_of(call);
+}
+
+bool trace_refused(const struct kube_call *call) {
+        const struct goaway *goaway = call->stream ? goaway_of(call) : NULL;
+
+        return call->refused || (goaway && call->stream > goaway->last_stream);
 }

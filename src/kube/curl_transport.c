@@ -100,11 +100,9 @@ static void call_free(struct kube_call *call) {
 
 /* Takes the call out of curl; it is in no list's care afterwards but the one it stands in. */
 static void call_withdraw(struct kube_call *call) {
-        struct curl_transport *t = call->transport;
-
         if (call->pump) {
                 pump_remove(call);
-                t->in_flight -= !call->watch;
+                call->transport->in_flight -= !call->watch;
         }
         if (call->easy)
                 call_teardown(call);
@@ -117,15 +115,19 @@ static void call_end(struct kube_call *call) {
         list_append(&call->transport->ended, call);
 }
 
-/* Once more, before everybody else of its kind: it has waited already. */
-static void call_resend(struct kube_call *call) {
+/* Back to before everybody else of its kind: it has waited already. */
+static void call_requeue(struct kube_call *call) {
         call_withdraw(call);
         reply_clear(call);
         call->state = CALL_QUEUED;
         call->sends = 0;
-        call->connected = false;
-        call->transport->stats.retries++;
+        call->connected = call->opens = false;
         list_prepend(queue_of(call), call);
+}
+
+static void call_resend(struct kube_call *call) {
+        call_requeue(call);
+        call->transport->stats.retries++;
 }
 
 static bool is_connection_loss(CURLcode result) {
@@ -287,15 +289,11 @@ static void call_launch(struct kube_call *call) {
 }
 
 /*
- * Leases go a little beyond what others may fill, or a burst of slow writes could cost us the lease. Over HTTP/1.1 a
- * request in flight is a connection, and the last one is theirs.
+ * Leases go a little beyond what others may fill, or a burst of slow requests could cost us the lease. A request in flight
+ * is a connection, and the last one is theirs.
  */
 static unsigned in_flight_limit(const struct curl_transport *t, enum kube_priority priority) {
-        unsigned spare = priority == KUBE_PRIORITY_LEASE;
-
-        if (t->protocol == PROTOCOL_HTTP1 && t->in_flight_limit >= CURL_REQUEST_CONNECTIONS)
-                return CURL_REQUEST_CONNECTIONS - 1 + spare;
-        return t->in_flight_limit + spare;
+        return t->in_flight_limit + (priority == KUBE_PRIORITY_LEASE);
 }
 
 static void launch_requests(struct curl_transport *t) {
@@ -304,56 +302,160 @@ static void launch_requests(struct curl_transport *t) {
                         call_launch(t->queue[i].first);
 }
 
-/* Until we know what the server speaks, one watch goes ahead: only HTTP/1.1 needs a connection for each. */
-static void launch_watches(struct curl_transport *t) {
-        while (t->waiting.first && (t->protocol != PROTOCOL_UNKNOWN || t->watches->calls == 0)) {
-                call_launch(t->waiting.first);
-                if (!loop_timer_is_running(t->stall))
-                        loop_timer_start(t->stall, PUMP_STALL_MS);
-        }
-}
+/*
+ * Watches and connections. A server says how many streams it allows (100 in kube-apiserver's case, but proxies and flags
+ * differ) only once a connection stands, and libcurl puts any number of calls on a connection that does not stand yet:
+ * those that are too many would wait inside it for ever. So no more are launched than connections that are known to stand
+ * have room for, and where none has room one watch goes ahead alone and opens the next.
+ */
 
 static bool waits_inside(const struct kube_call *call) {
         return call->watch && !call->connected;
 }
 
-/* Watches inside curl that have no connection look again for one, under the cap that holds now. */
+/* Is this a running watch of the connections that get new ones? */
+static bool is_current_watch(const struct curl_transport *t, const struct kube_call *call) {
+        return call->watch && call->pump == t->watches;
+}
+
+/* Its connection has told its limit: answers come behind that. */
+static bool is_settled(const struct curl_transport *t, const struct kube_call *call) {
+        return call->connected && (call->status || loop_now_ms(t->loop) - call->connected_at_ms >= WATCH_SETTLED_MS);
+}
+
+/* Has an earlier one in the list of running calls settled on the same connection? */
+static bool is_counted(const struct curl_transport *t, const struct kube_call *call) {
+        for (const struct kube_call *c = call->prev; c; c = c->prev)
+                if (is_current_watch(t, c) && c->local_port == call->local_port && is_settled(t, c))
+                        return true;
+        return false;
+}
+
+struct watch_census {
+        unsigned connections; /* that stand */
+        unsigned places;      /* that are free on them */
+        unsigned unsettled;
+        bool opening;         /* one goes ahead */
+};
+
+static struct watch_census take_census(const struct curl_transport *t) {
+        struct watch_census n = { 0 };
+        unsigned all = 0, taken = 0;
+
+        for (const struct kube_call *call = t->running.first; call; call = call->next) {
+                bool leaving, counts;
+
+                if (!is_current_watch(t, call))
+                        continue;
+                leaving = trace_goaway(call);
+                counts = is_settled(t, call) && !is_counted(t, call);
+                n.connections += counts;
+                n.unsettled += !is_settled(t, call);
+                n.opening |= call->opens && !is_settled(t, call);
+                all += counts && !leaving ? t->streams : 0;
+                taken += !leaving;
+        }
+        n.places = all > taken ? all - taken : 0;
+        return n;
+}
+
+/* Over HTTP/1.1 each watch has its own connection; one more may be closing. */
+static void launch_watches_http1(struct curl_transport *t) {
+        struct pump *p = t->watches;
+
+        pump_set_cap(p, p->calls + t->waiting.count + 1);
+        while (t->waiting.first)
+                call_launch(t->waiting.first);
+}
+
+static void launch_watches_http2(struct curl_transport *t) {
+        struct pump *p = t->watches;
+        struct watch_census n = take_census(t);
+
+        if (n.opening)
+                return;
+        if (n.places && !t->full)
+                pump_set_cap(p, n.connections);
+        for (; t->waiting.first && n.places && !t->full; n.places--, n.unsettled++)
+                call_launch(t->waiting.first);
+        if (t->waiting.first && !n.unsettled) {
+                t->full = false;
+                t->waiting.first->opens = true;
+                pump_set_cap(p, n.connections + 1);
+                call_launch(t->waiting.first);
+        }
+}
+
+static void launch_watches(struct curl_transport *t) {
+        if (!t->waiting.first)
+                return;
+        if (t->protocol == PROTOCOL_HTTP1)
+                launch_watches_http1(t);
+        else
+                launch_watches_http2(t);
+        if (!loop_timer_is_running(t->look))
+                loop_timer_start(t->look, WATCH_LOOK_MS);
+}
+
+void transport_learn_streams(struct curl_transport *t, unsigned streams) {
+        if (!streams || streams >= t->streams)
+                return;
+        t->streams = streams;
+        t->respread = true;
+        transport_kick(t);
+}
+
 static void respread_watches(struct curl_transport *t) {
         t->respread = false;
-        for (struct kube_call *call = t->running.first; call; call = call->next)
+        for (struct kube_call *call = t->running.last, *prev; call; call = prev) {
+                prev = call->prev;
                 if (waits_inside(call))
-                        pump_readd(call);
+                        call_requeue(call);
+        }
+}
+
+/* How many watches on its connection have an answer? */
+static unsigned answered_beside(const struct curl_transport *t, const struct kube_call *call) {
+        unsigned n = 0;
+
+        for (const struct kube_call *c = t->running.first; c; c = c->next)
+                n += c->watch && c->pump == call->pump && c->local_port == call->local_port && c->status;
+        return n;
+}
+
+/* There was no place for it after all, on a connection that broke or was said goodbye on just then. */
+static bool is_left_out(const struct kube_call *call, int64_t now_ms) {
+        return waits_inside(call) && !call->opens && now_ms - call->sent_at_ms >= WATCH_SETTLED_MS;
 }
 
 /*
- * The rule for the cap assumes 100 streams a connection, which curl cannot tell us; a server or proxy may allow fewer,
- * and a watch that waits for a stream would wait for ever. Some are sent and some are not for long: so many connections
- * more as the unsent ones need at the density of the others.
+ * Watches that got onto a connection that did not stand after all (the one they were meant for broke) may be too many
+ * for it.
  */
-static void widen(struct curl_transport *t, unsigned sent, unsigned stuck) {
-        struct pump *p = t->watches;
-        unsigned now = (unsigned)pump_connections(p);
-
-        p->extra_connections += (stuck * now + sent - 1) / sent;
-        if (p->extra_connections > PUMP_MAX_EXTRA)
-                p->extra_connections = PUMP_MAX_EXTRA;
-        respread_watches(t);
+static bool is_stuck(const struct curl_transport *t, const struct kube_call *call, int64_t now_ms) {
+        return call->watch && call->connected && !call->status && t->protocol == PROTOCOL_HTTP2 &&
+               now_ms - call->connected_at_ms >= WATCH_STUCK_MS && call->resends < WATCH_MAX_RESENDS &&
+               answered_beside(t, call);
 }
 
-static void on_stall_timer(void *ctx) {
+static void on_look(void *ctx) {
         struct curl_transport *t = ctx;
         int64_t now_ms = loop_now_ms(t->loop);
-        unsigned sent = 0, unsent = 0, stuck = 0;
+        bool unanswered = t->waiting.first;
 
-        for (const struct kube_call *call = t->running.first; call; call = call->next) {
-                sent += call->watch && call->connected;
-                unsent += waits_inside(call);
-                stuck += waits_inside(call) && now_ms - call->sent_at_ms >= PUMP_STALL_MS;
+        for (struct kube_call *call = t->running.last, *prev; call; call = prev) {
+                prev = call->prev;
+                unanswered |= call->watch && !call->status;
+                if (is_left_out(call, now_ms)) {
+                        t->full = true;
+                        call_requeue(call);
+                } else if (is_stuck(t, call, now_ms)) {
+                        call->resends++;
+                        call_resend(call);
+                }
         }
-        if (sent && stuck)
-                widen(t, sent, stuck);
-        if (unsent)
-                loop_timer_start(t->stall, PUMP_STALL_MS);
+        if (unanswered)
+                loop_timer_start(t->look, WATCH_LOOK_MS);
         transport_settle(t);
 }
 
@@ -391,7 +493,7 @@ static void destroy(struct curl_transport *t) {
         pump_free(t->requests);
         pump_free(t->watches);
         loop_timer_free(t->kick);
-        loop_timer_free(t->stall);
+        loop_timer_free(t->look);
         kube_auth_free(t->auth);
         free(t->user_agent);
         free(t);
@@ -442,7 +544,7 @@ static void refuse_or_queue(struct curl_transport *t, struct kube_call *call, co
         else if (req->body.n > KUBE_MAX_REQUEST_BYTES)
                 call_fail(call, ERR_LIMIT, "a request body of %zu bytes is larger than the API server's %d", req->body.n,
                           KUBE_MAX_REQUEST_BYTES);
-        else if (!req->watch && queued_count(t) >= KUBE_MAX_QUEUED)
+        else if (!call->watch && queued_count(t) >= KUBE_MAX_QUEUED)
                 call_fail(call, ERR_LIMIT, "%d requests are queued already", KUBE_MAX_QUEUED);
         if (call->failure) {
                 call_end(call);
@@ -541,11 +643,12 @@ struct kube_transport *kube_curl_transport_new(struct loop *l, const struct kube
                                       .auth = kube_auth_new(config),
                                       .user_agent = str_dup(str_from(user_agent)),
                                       .in_flight_limit = CURL_IN_FLIGHT,
+                                      .streams = CURL_STREAMS_PER_CONNECTION,
                                       .plain = strcmp(config->scheme, "http") == 0,
                                       .loopback = host_is_loopback(config->host) };
         t->protocol = t->plain ? PROTOCOL_HTTP1 : PROTOCOL_UNKNOWN;
         t->kick = loop_timer_new(l, on_kick, t);
-        t->stall = loop_timer_new(l, on_stall_timer, t);
+        t->look = loop_timer_new(l, on_look, t);
         t->requests = pump_new(t, false);
         t->watches = pump_new(t, true);
         if (t->requests && t->watches)
@@ -559,7 +662,7 @@ struct kube_transport *kube_curl_transport_new(struct loop *l, const struct kube
 void kube_curl_transport_set_in_flight(struct kube_transport *base, unsigned limit) {
         struct curl_transport *t = CONTAINER_OF(base, struct curl_transport, base);
 
-        t->in_flight_limit = limit < 1 ? 1 : limit > CURL_IN_FLIGHT_MAX ? CURL_IN_FLIGHT_MAX : limit;
+        t->in_flight_limit = limit < 1 ? 1 : limit > CURL_IN_FLIGHT ? CURL_IN_FLIGHT : limit;
         transport_kick(t);
 }
 

@@ -5,9 +5,9 @@
  * the embedded sandbox later.
  *
  * It knows nothing of objects: paths come ready and encoded, bodies are bytes. It owns credentials, TLS, connections,
- * the queue and deadlines. Rules of the design: two curl multi handles, one for watches (connection cap
- * ceil(open watches ÷ 100) + 1, raised before each add) and one for requests (2–4 connections, our own bounded queue by
- * priority); a transfer is never paused; every wait has a deadline of ours.
+ * the queue and deadlines. Rules of the design: watches have connections of their own, so that they never stand in the
+ * way of requests; requests go through our own bounded queue by priority; a transfer is never paused; every wait has a
+ * deadline of ours.
  *
  * Callbacks run on the loop thread, never inside kube_start(). `done` is called exactly once unless the call is
  * cancelled; after kube_cancel() no callback runs. The call is freed by the transport after done() or cancel.

@@ -31,7 +31,7 @@ static void the_version_comes_over_http2(void **state) {
         assert_true(stats_of(w).multiplexed);
 }
 
-static void writes_and_a_list_share_one_connection(void **state) {
+static void connections_are_kept_and_bounded(void **state) {
         struct world *w = *state;
         _cleanup_(probe_done) struct probe list = { 0 };
         char namespace[64], path[128];
@@ -45,37 +45,86 @@ static void writes_and_a_list_share_one_connection(void **state) {
 
         assert_int_equal(list.status, 200);
         assert_true(list.data_bytes > 200 * 4 * KIB);
-        assert_int_equal(stats_of(w).connections_opened, 1);
+        assert_in_range(stats_of(w).connections_opened, 1, CURL_REQUEST_CONNECTIONS);
         assert_int_equal(stats_of(w).in_flight, 0);
 }
 
-/* libcurl 7.88.1 misses ends of streams that it had to pause: see BUFFER_BYTES in curl_setup.c. */
-static void large_lists_side_by_side_all_come_to_their_end(void **state) {
-        static const char *const others[] = { "/apis/rbac.authorization.k8s.io/v1/clusterroles", "/openapi/v2" };
+/* Starts `count` GETs of it at once and waits until each has come to its end. */
+static void get_side_by_side(struct world *w, const char *path, unsigned count, const struct kube_handler *handler) {
+        struct probe *probes = mem_zalloc(count * sizeof *probes);
+
+        for (unsigned i = 0; i < count; i++)
+                start(&probes[i], w,
+                      &(struct kube_request){
+                              .path = str_from(path), .priority = KUBE_PRIORITY_READ, .deadline_ms = 10000 },
+                      handler);
+        wait_for(w, count);
+        for (unsigned i = 0; i < count; i++) {
+                if (probes[i].err.code || probes[i].status != 200)
+                        fail_msg("%s: %d %s", path, probes[i].status, probes[i].err.msg);
+                probe_done(&probes[i]);
+        }
+        free(probes);
+}
+
+/*
+ * libcurl 7.88.1 misses the end of an answer when its buffer runs full within the last frame, as one does when the waiting
+ * stream of another call is what the connection is read for. See curl_transport.h. The lists are by little smaller and
+ * larger than a buffer (BUFFER_BYTES in curl_setup.c); the calls that wait are watches that nobody called so.
+ */
+static void lists_come_to_their_end_beside_calls_that_wait(void **state) {
+        struct world *w = *state;
+        struct probe waiting[5] = { 0 };
+        char namespace[64], path[160];
+
+        make_namespace(w, namespace);
+        make_configmaps(w, namespace, 160, 50);
+        (void)snprintf(path, sizeof path, "/api/v1/namespaces/%s/configmaps?watch=true", namespace);
+        for (size_t i = 0; i < ARRAY_LEN(waiting); i++) {
+                waiting[i].word = "\"m0\"";
+                start(&waiting[i], w, &(struct kube_request){ .path = str_from(path), .priority = KUBE_PRIORITY_READ },
+                      &streaming);
+                while (waiting[i].word)
+                        assert_true(loop_run_for(w->loop, PATIENCE_MS));
+        }
+        for (unsigned round = 0; round < 900; round++) {
+                (void)snprintf(path, sizeof path, "/api/v1/namespaces/%s/configmaps?limit=%u", namespace, 150 + round % 3);
+                get_side_by_side(w, path, 1, round / 3 % 2 ? &streaming : &collecting);
+        }
+        for (size_t i = 0; i < ARRAY_LEN(waiting); i++) {
+                assert_int_equal(waiting[i].ended, 0);
+                kube_cancel(w->transport, waiting[i].call);
+                probe_done(&waiting[i]);
+        }
+        drop_namespace(w, namespace);
+}
+
+static void large_answers_of_all_kinds_come_to_their_end(void **state) {
         struct world *w = *state;
         char namespace[64], path[128];
 
         make_namespace(w, namespace);
         make_configmaps(w, namespace, 200, 4 * KIB);
         (void)snprintf(path, sizeof path, "/api/v1/namespaces/%s/configmaps", namespace);
-        for (unsigned round = 0; round < 60; round++) {
-                struct probe lists[4] = { 0 };
-
-                for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-                        struct str which = str_from(i < 2 ? path : others[i - 2]);
-
-                        start(&lists[i], w,
-                              &(struct kube_request){ .path = which, .priority = KUBE_PRIORITY_READ, .deadline_ms = 20000 },
-                              &streaming);
-                }
-                wait_for(w, ARRAY_LEN(lists));
-                for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-                        assert_int_equal(lists[i].err.code, 0);
-                        assert_int_equal(lists[i].status, 200);
-                        probe_done(&lists[i]);
-                }
+        for (unsigned round = 0; round < 10; round++) {
+                get_side_by_side(w, path, 4, &streaming);
+                get_side_by_side(w, "/apis/rbac.authorization.k8s.io/v1/clusterroles", 4, &streaming);
+                get_side_by_side(w, "/openapi/v2", 2, &collecting);
         }
         drop_namespace(w, namespace);
+}
+
+/* The answer to a write is the object. */
+static void large_writes_side_by_side_all_come_to_their_end(void **state) {
+        struct world *w = *state;
+
+        for (unsigned round = 0; round < 5; round++) {
+                char namespace[64];
+
+                make_namespace(w, namespace);
+                make_configmaps(w, namespace, 40, 66 * KIB);
+                drop_namespace(w, namespace);
+        }
 }
 
 static void a_watch_tells_of_a_new_object(void **state) {
@@ -358,11 +407,14 @@ static void a_frozen_api_server_costs_its_calls_and_its_connection(void **state)
 int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(the_version_comes_over_http2),
-                WORLD_TEST(writes_and_a_list_share_one_connection),
-                WORLD_TEST(large_lists_side_by_side_all_come_to_their_end),
+                WORLD_TEST(connections_are_kept_and_bounded),
+                WORLD_TEST(lists_come_to_their_end_beside_calls_that_wait),
+                WORLD_TEST(large_answers_of_all_kinds_come_to_their_end),
                 WORLD_TEST(a_watch_tells_of_a_new_object),
                 WORLD_TEST(a_hundred_and_twenty_watches_run_beside_a_get),
                 WORLD_TEST(three_hundred_and_fifty_watches_use_a_handful_of_connections),
+                /* After the watches: the end of its namespaces is a flood of events, and the server drops slow watches. */
+                WORLD_TEST(large_writes_side_by_side_all_come_to_their_end),
                 WORLD_TEST(an_untrusted_certificate_says_so_and_names_the_ca),
                 WORLD_TEST(the_server_may_be_checked_under_another_name),
                 WORLD_TEST(a_wrong_token_is_a_401),

@@ -779,7 +779,7 @@ static void leases_go_before_writes_before_reads(void **state) {
         probe_done(&holders[1]);
 }
 
-static void http1_requests_share_three_connections_and_a_lease_has_the_fourth(void **state) {
+static void requests_share_all_connections_but_one_and_a_lease_has_the_last(void **state) {
         struct world *w = *state;
         struct probe probes[20] = { 0 }, lease = { 0 };
 
@@ -961,7 +961,7 @@ static void done_may_start_a_call(void **state) {
 
 static void free_aborts_all_calls_without_callbacks(void **state) {
         struct world *w = *state;
-        struct probe probes[10] = { 0 }, watch = { 0 };
+        struct probe probes[20] = { 0 }, watch = { 0 };
 
         for (size_t i = 0; i < ARRAY_LEN(probes); i++)
                 start_get(&probes[i], w, "/gate");
@@ -1172,7 +1172,7 @@ int main(void) {
                 WORLD_TEST(a_watch_streams_and_times_out_when_it_falls_silent),
                 WORLD_TEST(a_watch_that_the_server_ends_is_no_error),
                 WORLD_TEST(leases_go_before_writes_before_reads),
-                WORLD_TEST(http1_requests_share_three_connections_and_a_lease_has_the_fourth),
+                WORLD_TEST(requests_share_all_connections_but_one_and_a_lease_has_the_last),
                 WORLD_TEST(no_more_are_in_flight_than_allowed),
                 WORLD_TEST(three_hundred_watches_do_not_starve_a_get),
                 WORLD_TEST(a_cancelled_call_never_calls_back),
