@@ -17,26 +17,53 @@
 #include "sandbox/validate.h"
 
 /*
- * Decodes strictly or not. Unknown and duplicate fields go to `strict` as the texts of a strict decoding error
- * (`unknown field "spec.foo"`), in the server's order; they are dropped (built-in kinds, CRDs prune later). A value of
- * a wrong JSON type is INVAL with the server's message (400: `… cannot unmarshal string into Go struct field …` for
- * built-in kinds). `text_duplicates`: duplicate keys found in the body's text (json_parse keeps the last).
+ * Decodes a body against its type: built-in kinds as Go reads and prints them; custom resources (`is_crd`) keep what
+ * they have, except that metadata is decoded, undeclared fields are pruned, and nulls that may not be null and have no
+ * default go. Numbers, quantities, times and base64 are spelt as the server prints them; stringData of a Secret is in
+ * its data. metadata that only the server sets stays for the caller to clean.
+ *
+ * Unknown fields are dropped and told in `strict` (NULL: nobody asks): only `message` is set, to the text of a strict
+ * decoding error (`unknown field "spec.foo"`), in the keys' order, which is the server's for a body that a program
+ * printed; codec_strict() has the text's order and duplicates too. INVAL is a value of a wrong JSON type, with the Go
+ * decoder's message; a creation or an update puts `Deployment in version "v1" cannot be handled as a Deployment: ` in
+ * front of it and answers 400, a patch answers 422 with it.
  */
 int codec_decode(const struct type *t, const struct value *body, bool is_crd, struct arena *a,
                  const struct value **ret_object, struct causes *strict, struct err *err);
 
-/* OpenAPI defaults of the type, then (built-in kinds) the Go defaulting functions of defaults.c. */
+/*
+ * The same for what a strategic merge patch made of an object: the server converts there instead of decoding, with
+ * other words (`unrecognized type: int32`) and milder rules for numbers.
+ */
+int codec_convert(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,
+                  struct causes *strict, struct err *err);
+
+/*
+ * Unknown and duplicate fields of a body's JSON text (which json_parse() took), in the text's order, at most 100, each
+ * once. Of a custom resource only the duplicates are in that order; its unknown fields come from codec_decode().
+ */
+void codec_strict(const struct type *t, struct str text, struct causes *strict);
+
+/* OpenAPI defaults, and for built-in kinds what their Go defaulting functions do. Also for what is read from a file. */
 const struct value *codec_default(const struct type *t, struct str api_version, struct str kind,
                                   const struct value *object, struct arena *a);
 
-/* Structural pruning of a CR: undeclared fields go, except under preserve-unknown-fields. */
+/* Only the pruning of codec_decode() for a custom resource: for stored objects whose schema changed. */
 const struct value *codec_prune(const struct type *t, const struct value *object, struct arena *a);
 
-/* Patches. INVAL / CONFLICT-free: the messages are the server's for a 400 or 422. */
+/*
+ * Patches. The messages are the server's; the code says what it answers: PARSE 400 BadRequest with the message, INVAL
+ * 422 Invalid with "the server rejected our request due to an error in our request" instead of it, INTERNAL 500. Merge patches that are no objects are the
+ * caller's to refuse. What a patch yields has to be decoded: codec_decode() after the first two, codec_convert() after
+ * the third.
+ */
 int patch_json(const struct value *doc, const struct value *patch, struct arena *a, const struct value **ret_doc,
                struct err *err);
 const struct value *patch_merge(const struct value *doc, const struct value *patch, struct arena *a);
 int patch_strategic(const struct type *t, const struct value *doc, const struct value *patch, struct arena *a,
                     const struct value **ret_doc, struct err *err);
+
+/* A JSON value as Go's %v prints it, which the server's refusals of strategic merge patches quote. */
+struct str patch_go_text(const struct value *v, struct arena *a);
 
 #endif

@@ -17,6 +17,7 @@
 struct decoder {
         struct arena *a;
         struct causes *strict; /* NULL: nobody asks */
+        bool converts;         /* the words of apimachinery's converter, which stops at the first fault */
         struct str failure;    /* the first wrong type: told at the end */
         bool stop;             /* … or at once, when a type that reads itself refused its JSON */
 };
@@ -66,7 +67,7 @@ static const struct value *wrong_type(struct decoder *d, const struct value *v, 
 
         if (d->stop || (d->failure.n && !stop))
                 return NULL;
-        for (const struct decode_frame *f = at; f && owner.n == 0; f = f->up)
+        for (const struct decode_frame *f = at; f && owner.n == 0 && !d->converts; f = f->up)
                 owner = f->owner;
         add_fields(&fields, at);
         if (owner.n)
@@ -78,6 +79,58 @@ static const struct value *wrong_type(struct decoder *d, const struct value *v, 
                                    STR_FMT(wanted)),
                      stop);
         return NULL;
+}
+
+/* What the converter calls the kinds of JSON; `type`: whole Go types instead of kinds. */
+static const char *go_kind(const struct value *v, bool type) {
+        switch (v->kind) {
+        case VALUE_BOOL:
+                return "bool";
+        case VALUE_INT:
+                return "int64";
+        case VALUE_STRING:
+                return "string";
+        case VALUE_LIST:
+                return type ? "[]interface {}" : "slice";
+        case VALUE_MAP:
+                return type ? "map[string]interface {}" : "map";
+        default:
+                return "float64";
+        }
+}
+
+static const struct value *cannot_convert(struct decoder *d, const struct type *t, const struct value *v) {
+        static const struct {
+                enum type_kind kind;
+                const char *name;
+        } scalars[] = {
+                { TYPE_STRING, "string" }, { TYPE_INT32, "int32" }, { TYPE_INT64, "int64" },
+                { TYPE_NUMBER, "float64" }, { TYPE_BOOL, "bool" }, { TYPE_DURATION, "struct" },
+        };
+        bool is_number = v->kind == VALUE_INT || v->kind == VALUE_DECIMAL || v->kind == VALUE_UINT;
+        bool to_number = t->kind == TYPE_INT32 || t->kind == TYPE_INT64 || t->kind == TYPE_NUMBER;
+        struct str text = STR("unrecognized type");
+
+        if (t->kind == TYPE_STRUCT)
+                text = arena_strf(d->a, "cannot restore struct from: %s", go_kind(v, false));
+        else if (t->kind == TYPE_MAP)
+                text = arena_strf(d->a, "cannot restore map from %s", go_kind(v, false));
+        else if (t->kind == TYPE_LIST || t->kind == TYPE_BYTES)
+                text = arena_strf(d->a, "cannot restore slice from %s", go_kind(v, false));
+        else if ((is_number && to_number) || (v->kind == VALUE_INT && t->kind == TYPE_STRING))
+                text = arena_strf(d->a, "cannot convert %s to %.*s", go_kind(v, true), STR_FMT(t->go_name));
+        else
+                for (size_t i = 0; i < ARRAY_LEN(scalars); i++)
+                        if (scalars[i].kind == t->kind)
+                                text = arena_strf(d->a, "unrecognized type: %s", scalars[i].name);
+        fail(d, text, true);
+        return NULL;
+}
+
+/* A value that Go's decoder, which goes on to look for more, or the converter cannot take. */
+static const struct value *refuse(struct decoder *d, const struct type *t, const struct value *v, bool spelt,
+                                  const struct decode_frame *at) {
+        return d->converts ? cannot_convert(d, t, v) : wrong_type(d, v, spelt, t->go_name, at, false);
 }
 
 static void unknown_field(struct decoder *d, const struct decode_frame *up, struct str key) {
@@ -96,18 +149,23 @@ static bool is_number(const struct value *v) {
 static const struct value *decode_int(struct decoder *d, const struct type *t, const struct value *v,
                                       const struct decode_frame *at) {
         bool narrow = t->kind == TYPE_INT32;
+        int64_t whole;
 
+        if (d->converts && v->kind == VALUE_DECIMAL && str_to_i64(decode_float(v->text, d->a), &whole))
+                return value_int(d->a, narrow ? (int32_t)whole : whole, v->line);
+        if (d->converts && v->kind == VALUE_INT)
+                return narrow ? value_int(d->a, (int32_t)v->i64, v->line) : v;
         if (!is_number(v))
-                return wrong_type(d, v, false, t->go_name, at, false);
+                return refuse(d, t, v, false, at);
         if (v->kind != VALUE_INT || (narrow && (v->i64 > INT32_MAX || v->i64 < INT32_MIN)))
-                return wrong_type(d, v, true, t->go_name, at, false);
+                return refuse(d, t, v, true, at);
         return v;
 }
 
 static const struct value *decode_number(struct decoder *d, const struct type *t, const struct value *v,
                                          const struct decode_frame *at) {
         if (!is_number(v))
-                return wrong_type(d, v, false, t->go_name, at, false);
+                return refuse(d, t, v, false, at);
         return v->kind == VALUE_INT ? v : value_number(d->a, decode_float(value_canonical(d->a, v), d->a), v->line);
 }
 
@@ -116,11 +174,15 @@ static const struct value *decode_bytes(struct decoder *d, const struct type *t,
         struct str kept = { 0 };
         size_t bad = 0;
 
+        if (v->kind == VALUE_LIST && v->list.count && !d->converts)
+                return wrong_type(d, v->list.items[0], false, STR("uint8"), at, false);
         if (v->kind != VALUE_STRING)
-                return wrong_type(d, v, false, t->go_name, at, false);
+                return refuse(d, t, v, false, at);
         if (decode_base64(v->text, d->a, &kept, &bad))
                 return value_string(d->a, kept, v->line);
-        fail(d, arena_strf(d->a, "illegal base64 data at input byte %zu", bad), false);
+        fail(d, arena_strf(d->a, "%sillegal base64 data at input byte %zu", d->converts ? "error decoding from json: " : "",
+                           bad),
+             d->converts);
         return NULL;
 }
 
@@ -170,9 +232,9 @@ static const struct value *decode_scalar(struct decoder *d, const struct type *t
         switch (t->kind) {
         case TYPE_STRING:
         case TYPE_DURATION:
-                return v->kind == VALUE_STRING ? v : wrong_type(d, v, false, t->go_name, at, false);
+                return v->kind == VALUE_STRING ? v : refuse(d, t, v, false, at);
         case TYPE_BOOL:
-                return v->kind == VALUE_BOOL ? v : wrong_type(d, v, false, t->go_name, at, false);
+                return v->kind == VALUE_BOOL ? v : refuse(d, t, v, false, at);
         case TYPE_INT32:
         case TYPE_INT64:
                 return decode_int(d, t, v, at);
@@ -319,8 +381,16 @@ static const struct value *decode_any(struct decoder *d, const struct type *t, c
 
         if (!t->item)
                 return v;
-        if (v->kind == VALUE_MAP)
-                return decode_struct(d, t->item, v, at);
+        if (v->kind == VALUE_MAP) {
+                struct causes *strict = d->strict;
+                const struct value *made;
+
+                /* It reads itself, and has nobody to tell of unknown fields. */
+                d->strict = NULL;
+                made = decode_struct(d, t->item, v, at);
+                d->strict = strict;
+                return made;
+        }
         if (v->kind != VALUE_LIST)
                 return v;
         for (size_t i = 0; i < v->list.count && !d->stop; i++) {
@@ -337,11 +407,11 @@ static const struct value *decode(struct decoder *d, const struct type *t, const
                 return NULL;
         switch (t->kind) {
         case TYPE_STRUCT:
-                return v->kind == VALUE_MAP ? decode_struct(d, t, v, at) : wrong_type(d, v, false, t->go_name, at, false);
+                return v->kind == VALUE_MAP ? decode_struct(d, t, v, at) : refuse(d, t, v, false, at);
         case TYPE_MAP:
-                return v->kind == VALUE_MAP ? decode_map(d, t, v, at) : wrong_type(d, v, false, t->go_name, at, false);
+                return v->kind == VALUE_MAP ? decode_map(d, t, v, at) : refuse(d, t, v, false, at);
         case TYPE_LIST:
-                return v->kind == VALUE_LIST ? decode_list(d, t, v, at) : wrong_type(d, v, false, t->go_name, at, false);
+                return v->kind == VALUE_LIST ? decode_list(d, t, v, at) : refuse(d, t, v, false, at);
         case TYPE_ANY:
                 return decode_any(d, t, v, at);
         case TYPE_QUANTITY:
@@ -368,16 +438,29 @@ static const struct value *merge_string_data(const struct value *secret, struct 
         return value_with(a, value_with(a, secret, STR("stringData"), NULL), STR("data"), data);
 }
 
+static int finish(struct decoder *d, const struct type *t, const struct value *body, const struct value **ret_object,
+                  struct err *err) {
+        const struct value *object = decode(d, t, body, NULL);
+
+        if (d->failure.n)
+                return err_set(err, ERR_INVAL, "%.*s", STR_FMT(d->failure));
+        object = object ? object : zero_of(d, t);
+        if (t->name && strcmp(t->name, "core.v1.Secret") == 0)
+                object = merge_string_data(object, d->a);
+        *ret_object = object;
+        return 0;
+}
+
 int decode_builtin(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,
                    struct causes *strict, struct err *err) {
         struct decoder d = { .a = a, .strict = strict };
-        const struct value *object = decode(&d, t, body, NULL);
 
-        if (d.failure.n)
-                return err_set(err, ERR_INVAL, "%.*s", STR_FMT(d.failure));
-        object = object ? object : zero_of(&d, t);
-        if (t->name && strcmp(t->name, "core.v1.Secret") == 0)
-                object = merge_string_data(object, a);
-        *ret_object = object;
-        return 0;
+        return finish(&d, t, body, ret_object, err);
+}
+
+int codec_convert(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,
+                  struct causes *strict, struct err *err) {
+        struct decoder d = { .a = a, .strict = strict, .converts = true };
+
+        return finish(&d, t, body, ret_object, err);
 }

@@ -177,7 +177,7 @@ static const struct value *coerce_member(struct meta *m, const struct type *t, c
         const struct type *inner = f ? f->type : t->kind == TYPE_MAP ? t->item : NULL;
         struct decode_frame here = { .up = at, .name = member->key };
 
-        if (!inner || m->r < 0)
+        if (!inner || m->r < 0 || (!at && inner->name))
                 return member->value;
         return inner->name ? read_metadata(m, inner, member->value, &here) : coerce(m, inner, member->value, &here);
 }
@@ -225,11 +225,24 @@ static int path_cmp(const void *a, const void *b) {
         return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
+/* The metadata of the object itself comes first, that of embedded resources last. */
+static const struct value *coerce_root(struct meta *m, const struct type *t, const struct value *object) {
+        const struct type_field *f = type_field(t, STR("metadata"));
+        const struct value *metadata = value_getc(object, "metadata");
+        struct decode_frame at = { .name = STR("metadata") };
+
+        if (!f || !metadata)
+                return object;
+        const struct value *read = read_metadata(m, f->type, metadata, &at);
+
+        return m->r < 0 ? object : value_with(m->a, object, STR("metadata"), read);
+}
+
 int decode_custom(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,
                   struct causes *strict, struct err *err) {
         struct meta m = { .a = a, .strict = strict, .err = err };
         struct pruner p = { .a = a };
-        const struct value *object = coerce(&m, t, respell(body, a), NULL);
+        const struct value *object = coerce_root(&m, t, respell(body, a));
 
         if (m.r < 0)
                 return m.r;
@@ -239,8 +252,10 @@ int decode_custom(const struct type *t, const struct value *body, struct arena *
         for (size_t i = 0; i < p.count && strict; i++)
                 causes_add(strict, "", (struct str){ 0 }, "unknown field \"%.*s\"", STR_FMT(p.unknown[i]));
         free(p.unknown);
-        *ret_object = object;
-        return 0;
+        object = coerce(&m, t, object, NULL);
+        if (m.r == 0)
+                *ret_object = object;
+        return m.r;
 }
 
 int codec_decode(const struct type *t, const struct value *body, bool is_crd, struct arena *a,

@@ -42,6 +42,9 @@ struct str decode_time(struct str text, bool micro, struct arena *a, struct str 
 /* A number as Go's encoding/json prints a float64. */
 struct str decode_float(struct str text, struct arena *a);
 
+/* … and as its %v does. */
+struct str decode_float_g(struct str text, struct arena *a);
+
 /* Checks standard base64 and spells it without line breaks; false with the offset of the bad byte. */
 bool decode_base64(struct str text, struct arena *a, struct str *ret_text, size_t *ret_bad_byte);
 

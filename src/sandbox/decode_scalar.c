@@ -232,7 +232,12 @@ static struct str print_plain(const char *sign, const char *digits, int exponent
         return arena_strf(a, "%s%.*s.%s", sign, exponent + 1, digits, digits + exponent + 1);
 }
 
-struct str decode_float(struct str text, struct arena *a) {
+static struct str print_scientific(const char *sign, const char *digits, int exponent, struct arena *a) {
+        return arena_strf(a, "%s%c%s%se%c%02d", sign, digits[0], digits[1] ? "." : "", digits + 1,
+                          exponent < 0 ? '-' : '+', abs(exponent));
+}
+
+static struct str print_float(struct str text, int least, int most, struct arena *a) {
         char digits[40];
         double number = strtod(arena_str(a, text).p, NULL), size = fabs(number);
         const char *sign = number < 0 || (number == 0 && signbit(number)) ? "-" : "";
@@ -241,12 +246,23 @@ struct str decode_float(struct str text, struct arena *a) {
                 return arena_strf(a, "%s0", sign);
         int exponent = shortest_digits(size, digits, sizeof digits);
 
-        if (exponent == -1)
-                return arena_strf(a, "%s0.%s", sign, digits);
-        if (size >= 1e-6 && size < 1e21)
-                return print_plain(sign, digits, exponent, a);
-        return arena_strf(a, "%s%c%s%se%c%02d", sign, digits[0], digits[1] ? "." : "", digits + 1,
-                          exponent < 0 ? '-' : '+', abs(exponent));
+        if (exponent < least || exponent >= most)
+                return print_scientific(sign, digits, exponent, a);
+        return exponent == -1 ? arena_strf(a, "%s0.%s", sign, digits) : print_plain(sign, digits, exponent, a);
+}
+
+/* Below 1e-6 and from 1e21 on with an exponent, without a zero in front of a short negative one. */
+struct str decode_float(struct str text, struct arena *a) {
+        struct str s = print_float(text, -6, 21, a);
+        ptrdiff_t e = str_find(s, 'e', 0);
+
+        if (e >= 0 && s.n == (size_t)e + 4 && s.p[e + 1] == '-' && s.p[e + 2] == '0')
+                return arena_strf(a, "%.*se-%c", (int)e, s.p, s.p[e + 3]);
+        return s;
+}
+
+struct str decode_float_g(struct str text, struct arena *a) {
+        return print_float(text, -4, 21, a);
 }
 
 /* --- bytes --- */

@@ -40,6 +40,7 @@ enum type_patch {
         TYPE_PATCH_REPLACE = 0,
         TYPE_PATCH_MERGE = 1 << 0,       /* x-kubernetes-patch-strategy: merge */
         TYPE_PATCH_RETAIN_KEYS = 1 << 1,
+        TYPE_PATCH_WHOLE = 1 << 2, /* a map that is replaced, where others are merged */
 };
 
 struct type;

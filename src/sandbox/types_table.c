@@ -16,7 +16,7 @@
  *      {}TYPE {=}TYPE     map with free keys; atomic
  *      []TYPE [set]TYPE   list: atomic; set
  *      [a,b=X]TYPE        list keyed by a and b, b being X when absent (a number when X is digits)
- *      %mr,key%TYPE       strategic merge patch: m merge (by key), r retainKeys
+ *      %mr,key%TYPE       strategic merge patch: m merge (by key), r retainKeys, w replace a map
  */
 #include <stdlib.h>
 
@@ -216,6 +216,7 @@ static struct spelling read_spelling(struct str text) {
 
                 how.patch |= str_find(letters, 'm', 0) >= 0 ? TYPE_PATCH_MERGE : 0;
                 how.patch |= str_find(letters, 'r', 0) >= 0 ? TYPE_PATCH_RETAIN_KEYS : 0;
+                how.patch |= str_find(letters, 'w', 0) >= 0 ? TYPE_PATCH_WHOLE : 0;
                 how.patch_key = str_sub(text, comma + 1, end);
                 text = str_sub(text, end + 1, text.n);
         }

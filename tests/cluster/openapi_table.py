@@ -125,7 +125,8 @@ def field_text(f, schema):
     marks = "!" if f["name"] in schema.get("required", []) else ""
     marks += "*" if pointer else ""
     marks += ("?" if f.get("omitempty") else "") + ("0" if f.get("omitzero") else "")
-    patch = "".join(p[0] for p in f.get("strategy", "").split(",") if p and p != "replace")
+    letters = {"merge": "m", "retainKeys": "r", "replace": "w"}
+    patch = "".join(letters[p] for p in f.get("strategy", "").split(",") if p)
     patch = "%%%s,%s%%" % (patch, f.get("key", "")) if patch else ""
     name = f["name"] + ("<" + f["embedded"] + ">" if f.get("embedded") else "")
     default = s.get("default")

@@ -39,7 +39,8 @@ def call(method, path, body=None):
         with urllib.request.urlopen(request, context=ssl.create_default_context(cafile=CA)) as reply:
             return json.load(reply)
     except urllib.error.HTTPError as e:
-        return json.load(e)
+        text = e.read()
+        return json.loads(text) if text.startswith(b"{") else {}
 
 
 def collection(o):
@@ -83,5 +84,6 @@ def record_file(name):
     print(os.path.basename(name), len(out))
 
 
-for file in sys.argv[1:] or sorted(glob.glob(CASES + "/*.yaml")):
-    record_file(file)
+if __name__ == "__main__":
+    for file in sys.argv[1:] or sorted(glob.glob(CASES + "/*.yaml")):
+        record_file(file)

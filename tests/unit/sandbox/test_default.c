@@ -3,35 +3,7 @@
  * What a real API server stored for the inputs of tests/cases/sandbox_default (see tests/cluster/record_defaults.py),
  * against decode, prune and default. Status and what strategies and allocators fill in are other modules' work.
  */
-#include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include "base/json.h"
-#include "base/limits.h"
-#include "sandbox/codec.h"
-
-static struct arena *a;
-static struct type_table *types;
-
-static int setup(void **state) {
-        (void)state;
-        a = arena_new(0);
-        types = type_table_new();
-        return 0;
-}
-
-static int teardown(void **state) {
-        (void)state;
-        type_table_free(types);
-        arena_free(a);
-        return 0;
-}
+#include "codec_test.h"
 
 /* Made by the registry's strategies, allocators and admission, not by decoding and defaulting. */
 static const struct {
@@ -121,22 +93,6 @@ static void compare(struct comparison *c, struct str path, const struct value *w
 
 /* --- cases --- */
 
-static const struct value *read_file(const char *path) {
-        const struct value *v = NULL;
-        FILE *f = fopen(path, "r");
-        char *text = malloc(MIB);
-        struct err err = { 0 };
-
-        assert_non_null(f);
-        assert_non_null(text);
-        size_t n = fread(text, 1, MIB, f);
-        fclose(f);
-        if (json_parse((struct str){ text, n }, a, &v, &err) < 0)
-                fail_msg("%s: %s", path, err.msg);
-        free(text);
-        return v;
-}
-
 static unsigned compare_case(const struct type *custom, const struct value *one) {
         const struct value *input = value_getc(one, "input"), *object = NULL;
         struct comparison c = { .kind = value_text(value_getc(input, "kind")),
@@ -157,29 +113,27 @@ static unsigned compare_case(const struct type *custom, const struct value *one)
 }
 
 static void objects_are_what_a_real_server_stored(void **state) {
+        static const char *const files[] = { "core", "custom", "other", "workloads" };
         unsigned cases = 0, differences = 0;
-        glob_t files;
 
         (void)state;
-        assert_int_equal(glob(TRUCE_SOURCE_DIR "/tests/cases/sandbox_default/*.json", 0, NULL, &files), 0);
-        for (size_t f = 0; f < files.gl_pathc; f++) {
-                const struct value *list = read_file(files.gl_pathv[f]);
+        for (size_t f = 0; f < ARRAY_LEN(files); f++) {
+                const struct value *list = read_cases(arena_strf(a, "sandbox_default/%s.json", files[f]).p);
                 const struct value *crd = value_getc(list->list.items[0], "input");
                 const struct type *custom = NULL;
 
-                if (str_eqc(value_text(value_getc(crd, "kind")), "CustomResourceDefinition"))
+                if (strcmp(files[f], "custom") == 0)
                         assert_int_equal(type_from_crd(crd, STR("v1"), types, a, &custom, NULL), 0);
                 for (size_t i = 0; i < list->list.count; i++, cases++)
                         differences += compare_case(custom, list->list.items[i]);
         }
-        globfree(&files);
         assert_true(cases >= 100);
         assert_int_equal(differences, 0);
 }
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(objects_are_what_a_real_server_stored, setup, teardown),
+                codec_test(objects_are_what_a_real_server_stored),
         };
 
         return cmocka_run_group_tests_name("default", tests, NULL, NULL);
