@@ -44,6 +44,13 @@ const struct kind *kinds_of_resource(const struct kinds *k, struct str group, st
         return NULL;
 }
 
+bool kinds_has_group(const struct kinds *k, struct str group) {
+        for (size_t i = 0; i < k->count; i++)
+                if (str_eq(k->all[i]->resource->group, group))
+                        return true;
+        return false;
+}
+
 bool kinds_has_group_version(const struct kinds *k, struct str group, struct str version) {
         for (size_t i = 0; i < k->count; i++)
                 if (str_eq(k->all[i]->resource->group, group) && str_eq(k->all[i]->resource->version, version))

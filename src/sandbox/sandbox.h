@@ -29,6 +29,7 @@ struct sandbox_options {
 struct sandbox *sandbox_new(struct loop *l, const struct sandbox_options *options);
 void sandbox_free(struct sandbox *s);
 DEFINE_CLEANUP(struct sandbox *, sandbox_free)
+struct loop *sandbox_loop(const struct sandbox *s);
 
 /* --- requests --- */
 

@@ -93,12 +93,12 @@ static const struct value *block_copy(struct block *b, const struct value *v) {
         return copy;
 }
 
-static struct str meta_text(const struct value *object, const char *field) {
+static struct str meta_of(const struct value *object, const char *field) {
         return value_text(value_path(object, "metadata", field, NULL));
 }
 
 struct version *version_new(const struct value *value, uint64_t rv) {
-        struct str namespace = meta_text(value, "namespace"), name = meta_text(value, "name");
+        struct str namespace = meta_of(value, "namespace"), name = meta_of(value, "name");
         size_t prefix = namespace.n ? namespace.n + 1 : 0;
         size_t bytes = padded(sizeof(struct version)) + padded(prefix + name.n + 1) + block_bytes(value);
         struct version *v = mem_alloc(bytes);

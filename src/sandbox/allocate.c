@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses and node ports of Services, from 10.96.0.0/16 and 30000–32767, one IPv4 family. What is taken follows from
+ * the commits, so a dry run or a refused write leaves nothing behind.
+ */
+#include <inttypes.h>
+
+#include "base/map.h"
+#include "sandbox/prepare.h"
+#include "sandbox/status.h"
+
+#define FIRST_IP 256 /* the first addresses are kept for those who ask for one */
+#define IP_COUNT 65534
+#define FIRST_PORT 30000
+#define PORT_COUNT 2768
+
+struct allocator {
+        struct map *taken; /* "10.96.1.2", "30080/TCP" */
+};
+
+struct allocator *allocator_new(void) {
+        struct allocator *al = mem_zalloc(sizeof *al);
+
+        al->taken = map_new(NULL);
+        return al;
+}
+
+void allocator_free(struct allocator *al) {
+        if (!al)
+                return;
+        map_free(al->taken);
+        free(al);
+}
+
+static const struct value *spec_of(const struct value *service, const char *field) {
+        return value_path(service, "spec", field, NULL);
+}
+
+static struct str port_key(const struct value *port, struct buf *out) {
+        int64_t number = 0;
+
+        buf_clear(out);
+        if (!value_to_i64(value_getc(port, "nodePort"), &number) || number == 0)
+                return (struct str){ 0 };
+        buf_addf(out, "%" PRId64 "/%.*s", number, STR_FMT(value_text(value_getc(port, "protocol"))));
+        return buf_str(out);
+}
+
+static void note(struct allocator *al, struct str key, bool is_taken) {
+        if (key.n == 0 || str_eqc(key, "None"))
+                return;
+        if (is_taken)
+                map_set(al->taken, key, al);
+        else
+                map_remove(al->taken, key);
+}
+
+static void note_service(struct allocator *al, const struct value *service, bool is_taken) {
+        _cleanup_(buf_done) struct buf key = buf_make(64);
+        const struct value *ports = spec_of(service, "ports");
+
+        note(al, value_text(spec_of(service, "clusterIP")), is_taken);
+        for (size_t i = 0; value_is(ports, VALUE_LIST) && i < ports->list.count; i++)
+                note(al, port_key(ports->list.items[i], &key), is_taken);
+}
+
+void allocator_tell(struct allocator *al, const struct value *before, const struct value *after) {
+        note_service(al, before, false);
+        note_service(al, after, true);
+}
+
+/* ---- clusterIP ---- */
+
+static const struct value *with_spec(const struct value *service, const char *field, const struct value *value,
+                                     struct arena *a) {
+        const struct str path[] = { STR("spec"), str_from(field) };
+
+        return value_with_path(a, service, path, ARRAY_LEN(path), value);
+}
+
+static struct str free_ip(struct call *c) {
+        struct str ip;
+
+        do {
+                uint64_t n = FIRST_IP + loop_random(c->s->loop, IP_COUNT - FIRST_IP);
+
+                ip = arena_strf(c->a, "10.96.%" PRIu64 ".%" PRIu64, n / 256, n % 256);
+        } while (map_find(c->s->allocator->taken, ip));
+        return ip;
+}
+
+static bool needs_ip(const struct value *service) {
+        return !str_eqc(value_text(spec_of(service, "type")), "ExternalName");
+}
+
+static const struct value *one_item(const struct value *item, struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        value_list_add(&list, item);
+        return value_list_end(&list, a, 0);
+}
+
+static int refuse_taken(struct call *c, const char *field, struct str shown, struct str ip) {
+        struct causes causes = { .arena = c->a };
+
+        causes_add(&causes, "FieldValueInvalid", str_from(field),
+                   "Invalid value: %.*s: failed to allocate IP %.*s: provided IP is already allocated", STR_FMT(shown),
+                   STR_FMT(ip));
+        int r = status_invalid(c, (struct str){ 0 }, STR("Service"), c->at.name, &causes);
+        causes_done(&causes);
+        return r;
+}
+
+static const struct value *with_families(const struct value *service, bool is_dual, struct arena *a) {
+        struct value_list_builder families = { 0 };
+
+        if (!spec_of(service, "ipFamilies")) {
+                value_list_add(&families, value_stringc(a, "IPv4"));
+                if (is_dual)
+                        value_list_add(&families, value_stringc(a, "IPv6"));
+                service = with_spec(service, "ipFamilies", value_list_end(&families, a, 0), a);
+        }
+        if (spec_of(service, "ipFamilyPolicy"))
+                return service;
+        return with_spec(service, "ipFamilyPolicy", value_stringc(a, is_dual ? "RequireDualStack" : "SingleStack"), a);
+}
+
+static int allocate_ip(struct call *c, const struct value *live, const struct value **service) {
+        struct str ip = value_text(spec_of(*service, "clusterIP"));
+        struct str before = value_text(spec_of(live, "clusterIP"));
+        bool is_headless = str_eqc(ip, "None");
+
+        if (ip.n == 0 && before.n && needs_ip(live))
+                ip = before;
+        else if (ip.n && !is_headless && !str_eq(ip, before) && map_find(c->s->allocator->taken, ip))
+                return refuse_taken(c, "spec.clusterIPs", arena_strf(c->a, "[\"%.*s\"]", STR_FMT(ip)), ip);
+        else if (ip.n == 0)
+                ip = free_ip(c);
+        const struct value *text = value_string(c->a, ip, 0);
+        *service = with_spec(*service, "clusterIP", text, c->a);
+        if (value_count(spec_of(*service, "clusterIPs")) == 0)
+                *service = with_spec(*service, "clusterIPs", one_item(text, c->a), c->a);
+        *service = with_families(*service, is_headless && value_count(spec_of(*service, "selector")) == 0, c->a);
+        return 0;
+}
+
+/* ---- node ports ---- */
+
+static bool needs_ports(const struct value *service) {
+        struct str type = value_text(spec_of(service, "type"));
+
+        return str_eqc(type, "NodePort") ||
+               (str_eqc(type, "LoadBalancer") && value_truth(spec_of(service, "allocateLoadBalancerNodePorts"), true));
+}
+
+static const struct value *find_port(const struct value *service, const struct value *wanted) {
+        const struct value *ports = spec_of(service, "ports");
+
+        for (size_t i = 0; value_is(ports, VALUE_LIST) && i < ports->list.count; i++) {
+                const struct value *p = ports->list.items[i];
+
+                if (value_equal(value_getc(p, "port"), value_getc(wanted, "port")) &&
+                    str_eq(value_text(value_getc(p, "protocol")), value_text(value_getc(wanted, "protocol"))))
+                        return value_getc(p, "nodePort");
+        }
+        return NULL;
+}
+
+static const struct value *free_port(struct call *c, const struct value *port) {
+        _cleanup_(buf_done) struct buf key = buf_make(64);
+        const struct value *number;
+
+        do {
+                number = value_int(c->a, FIRST_PORT + (int64_t)loop_random(c->s->loop, PORT_COUNT), 0);
+                port = value_with(c->a, port, STR("nodePort"), number);
+        } while (map_find(c->s->allocator->taken, port_key(port, &key)));
+        return number;
+}
+
+static const struct value *allocate_ports(struct call *c, const struct value *live, const struct value *service) {
+        const struct value *ports = spec_of(service, "ports");
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; value_is(ports, VALUE_LIST) && i < ports->list.count; i++) {
+                const struct value *port = ports->list.items[i];
+                int64_t number = 0;
+
+                value_to_i64(value_getc(port, "nodePort"), &number);
+                if (number == 0) {
+                        const struct value *old = needs_ports(live) ? find_port(live, port) : NULL;
+
+                        port = value_with(c->a, port, STR("nodePort"), old ? old : free_port(c, port));
+                }
+                value_list_add(&list, port);
+        }
+        return with_spec(service, "ports", value_list_end(&list, c->a, 0), c->a);
+}
+
+int allocate_service(struct call *c, const struct value *live, const struct value **object) {
+        if (needs_ip(*object) && allocate_ip(c, live, object) < 0)
+                return -1;
+        if (needs_ports(*object))
+                *object = allocate_ports(c, live, *object);
+        return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Garbage collection by ownerReferences: an index of owners by uid, kept as commits go by, and deletions a moment
+ * later: dependents of what is gone (background), of what waits for them (foregroundDeletion), references taken out
+ * (orphan), and dependents whose owner never existed.
+ *
+ * Source: pkg/controller/garbagecollector.
+ *
+ * Thread rule: loop thread only.
+ */
+#ifndef TRUCE_SANDBOX_GC_H
+#define TRUCE_SANDBOX_GC_H
+
+#include "sandbox/sandbox_impl.h"
+
+struct gc;
+struct gc *gc_new(struct sandbox *s);
+void gc_free(struct gc *g);
+void gc_tell(struct gc *g, const struct kind *kind, const struct version *before, const struct version *after);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/prepare.h"
+
+#include <inttypes.h>
+
+#include "sandbox/codec.h"
+
+#define TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
+
+static const struct value *with_path(const struct value *v, struct arena *a, const struct value *value,
+                                     const char *k1, const char *k2, const char *k3, const char *k4) {
+        const struct str path[] = { str_from(k1), str_from(k2), str_from(k3), str_from(k4) };
+
+        return value_with_path(a, v, path, k4 ? 4 : k3 ? 3 : k2 ? 2 : 1, value);
+}
+
+/* ---- Job ---- */
+
+static int create_job(struct call *c, const struct value **object) {
+        static const char *const uid_labels[] = { "batch.kubernetes.io/controller-uid", "controller-uid" };
+        static const char *const name_labels[] = { "batch.kubernetes.io/job-name", "job-name" };
+        const struct value *uid = value_path(*object, "metadata", "uid", NULL);
+        const struct value *name = value_path(*object, "metadata", "name", NULL);
+        const struct value *labels = value_path(*object, "spec", "template", "metadata", "labels", NULL);
+
+        if (value_truth(value_path(*object, "spec", "manualSelector", NULL), false))
+                return 0;
+        for (size_t i = 0; i < ARRAY_LEN(uid_labels); i++) {
+                labels = value_with(c->a, labels, str_from(uid_labels[i]), uid);
+                labels = value_with(c->a, labels, str_from(name_labels[i]), name);
+        }
+        *object = with_path(*object, c->a, labels, "spec", "template", "metadata", "labels");
+        if (!value_path(*object, "spec", "selector", NULL))
+                *object = with_path(*object, c->a, uid, "spec", "selector", "matchLabels", uid_labels[0]);
+        return 0;
+}
+
+/* ---- Pod ---- */
+
+struct resources {
+        bool any, all_limited;
+};
+
+/* Do requests equal limits for cpu and memory, and is anything asked for at all? */
+static void look_at_container(const struct value *container, struct resources *r) {
+        static const char *const names[] = { "cpu", "memory" };
+        const struct value *resources = value_getc(container, "resources");
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                const struct value *request = value_path(resources, "requests", names[i], NULL);
+                const struct value *limit = value_path(resources, "limits", names[i], NULL);
+
+                r->any |= request || limit;
+                r->all_limited &= limit && (!request || value_equal(request, limit));
+        }
+}
+
+static const char *qos_class(const struct value *pod) {
+        static const char *const lists[] = { "initContainers", "containers" };
+        struct resources r = { .all_limited = true };
+
+        for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+                const struct value *list = value_path(pod, "spec", lists[k], NULL);
+
+                for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++)
+                        look_at_container(list->list.items[i], &r);
+        }
+        return !r.any ? "BestEffort" : r.all_limited ? "Guaranteed" : "Burstable";
+}
+
+static int create_pod(struct call *c, const struct value **object) {
+        *object = with_path(*object, c->a, value_stringc(c->a, qos_class(*object)), "status", "qosClass", NULL, NULL);
+        return 0;
+}
+
+/* ---- CustomResourceDefinition ---- */
+
+static const struct value *stored_versions(const struct value *crd, struct arena *a) {
+        const struct value *versions = value_path(crd, "spec", "versions", NULL);
+        const struct value *old = value_path(crd, "status", "storedVersions", NULL);
+        struct value_list_builder list = { 0 };
+        struct str storage = { 0 };
+
+        for (size_t i = 0; value_is(versions, VALUE_LIST) && i < versions->list.count; i++)
+                if (value_truth(value_getc(versions->list.items[i], "storage"), false))
+                        storage = value_text(value_getc(versions->list.items[i], "name"));
+        for (size_t i = 0; value_is(old, VALUE_LIST) && i < old->list.count; i++) {
+                if (str_eq(value_text(old->list.items[i]), storage))
+                        storage = (struct str){ 0 };
+                value_list_add(&list, old->list.items[i]);
+        }
+        if (storage.n)
+                value_list_add(&list, value_string(a, storage, 0));
+        return value_list_end(&list, a, 0);
+}
+
+static int prepare_crd(struct call *c, const struct value **object) {
+        *object = with_path(*object, c->a, stored_versions(*object, c->a), "status", "storedVersions", NULL, NULL);
+        return 0;
+}
+
+/* ---- DaemonSet: its template's generation lives in an annotation ---- */
+
+static const struct value *with_template_generation(const struct value *object, int64_t n, struct arena *a) {
+        return with_path(object, a, value_string(a, arena_strf(a, "%" PRId64, n), 0), "metadata", "annotations",
+                         TEMPLATE_GENERATION, NULL);
+}
+
+static int create_daemon_set(struct call *c, const struct value **object) {
+        *object = with_template_generation(*object, 1, c->a);
+        return 0;
+}
+
+static int update_daemon_set(struct call *c, const struct value *live, const struct value **object) {
+        const struct value *before = value_path(live, "spec", "template", NULL);
+        const struct value *now = value_path(*object, "spec", "template", NULL);
+        int64_t n = 1;
+
+        str_to_i64(value_text(value_path(live, "metadata", "annotations", TEMPLATE_GENERATION, NULL)), &n);
+        *object = with_template_generation(*object, n + !value_equal(before, now), c->a);
+        return 0;
+}
+
+/* ---- Namespace: the label of a generated name ---- */
+
+static int create_namespace(struct call *c, const struct value **object) {
+        const struct value *name = value_path(*object, "metadata", "name", NULL);
+
+        *object = with_path(*object, c->a, name, "metadata", "labels", "kubernetes.io/metadata.name", NULL);
+        return 0;
+}
+
+/* ---- Service ---- */
+
+static int create_service(struct call *c, const struct value **object) {
+        return allocate_service(c, NULL, object);
+}
+
+static const struct {
+        const char *group, *kind;
+        int (*create)(struct call *c, const struct value **object);
+        int (*update)(struct call *c, const struct value *live, const struct value **object);
+} kinds[] = {
+        { "batch", "Job", create_job, NULL },
+        { "", "Pod", create_pod, NULL },
+        { "", "Namespace", create_namespace, NULL },
+        { "", "Service", create_service, allocate_service },
+        { "apps", "DaemonSet", create_daemon_set, update_daemon_set },
+        { "apiextensions.k8s.io", "CustomResourceDefinition", prepare_crd, NULL },
+};
+
+static size_t find(const struct call *c) {
+        size_t i = 0;
+
+        while (i < ARRAY_LEN(kinds) && (c->kind->is_custom || !str_eqc(c->kind->resource->kind, kinds[i].kind) ||
+                                        !str_eqc(c->kind->resource->group, kinds[i].group)))
+                i++;
+        return i;
+}
+
+/* A built-in kind's status in the form that Go prints: the fields that are never omitted. */
+static const struct value *full_status(struct call *c, const struct value *object) {
+        const struct type_field *field = type_field(c->kind->type, STR("status"));
+        const struct value *status = value_getc(object, "status");
+        struct causes strict = { .arena = c->a };
+
+        if (c->kind->is_custom || !status || !field)
+                return object;
+        codec_decode(field->type, status, false, c->a, &status, &strict, NULL);
+        causes_done(&strict);
+        return value_with(c->a, object, STR("status"), status);
+}
+
+int prepare_create(struct call *c, const struct value **object) {
+        size_t i = find(c);
+        int r = i < ARRAY_LEN(kinds) && kinds[i].create ? kinds[i].create(c, object) : 0;
+
+        if (r == 0)
+                *object = full_status(c, *object);
+        return r;
+}
+
+int prepare_update(struct call *c, const struct value *live, const struct value **object) {
+        size_t i = find(c);
+
+        if (c->at.subresource.n)
+                return 0;
+        if (str_eqc(c->kind->resource->kind, "CustomResourceDefinition"))
+                return prepare_crd(c, object);
+        return i < ARRAY_LEN(kinds) && kinds[i].update ? kinds[i].update(c, live, object) : 0;
+}

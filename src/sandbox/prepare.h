@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What single kinds need at a write beyond strategy.h: allocated addresses of Services, selectors of Jobs, stored
+ * versions of CRDs, templateGeneration, a Pod's QoS class.
+ *
+ * Source: PrepareForCreate and PrepareForUpdate of the kinds' strategies, service/storage/alloc.go.
+ *
+ * Thread rule: loop thread only.
+ */
+#ifndef TRUCE_SANDBOX_PREPARE_H
+#define TRUCE_SANDBOX_PREPARE_H
+
+#include "sandbox/sandbox_impl.h"
+
+struct allocator;
+struct allocator *allocator_new(void);
+void allocator_free(struct allocator *al);
+/* Looks on at every commit of a Service: what is taken, what is free again. */
+void allocator_tell(struct allocator *al, const struct value *before, const struct value *after);
+/* Fills in clusterIP(s), ipFamilies and nodePorts. -1: refused. */
+int allocate_service(struct call *c, const struct value *live, const struct value **object);
+
+/* 0, or -1 with the refusal in the call's answer. */
+int prepare_create(struct call *c, const struct value **object);
+int prepare_update(struct call *c, const struct value *live, const struct value **object);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /scale: autoscaling/v1 Scale made of its parent, and back. Built-in kinds have spec.replicas, status.replicas and a
+ * selector; custom resources name the paths in their CRD.
+ * Source: pkg/registry/apps/deployment/storage (scaleUpdatedObjectInfo), apiextensions' customresource/etcd.go.
+ */
+#include "sandbox/body.h"
+#include "sandbox/codec.h"
+#include "sandbox/serve.h"
+#include "sandbox/status.h"
+#include "sandbox/write.h"
+
+#define SCALE_VERSION STR("autoscaling/v1")
+#define MAX_VERSIONS 64
+
+/* ---- where things are ---- */
+
+struct paths {
+        struct str replicas, status_replicas, selector; /* dotted, with a leading dot; selector empty: none */
+};
+
+static struct paths paths_of(const struct kind *k) {
+        if (!k->is_custom)
+                return (struct paths){ STR(".spec.replicas"), STR(".status.replicas"), STR(".spec.selector") };
+        return (struct paths){
+                .replicas = value_text(value_getc(k->scale, "specReplicasPath")),
+                .status_replicas = value_text(value_getc(k->scale, "statusReplicasPath")),
+                .selector = value_text(value_getc(k->scale, "labelSelectorPath")),
+        };
+}
+
+static const struct value *at_path(const struct value *v, struct str path) {
+        struct str name;
+
+        for (path = str_sub(path, 1, path.n); v && str_next(&path, '.', &name);)
+                v = value_get(v, name);
+        return v;
+}
+
+static const struct value *with_path(struct call *c, const struct value *object, struct str path,
+                                     const struct value *value) {
+        struct str keys[32], name;
+        size_t n = 0;
+
+        for (path = str_sub(path, 1, path.n); n < ARRAY_LEN(keys) && str_next(&path, '.', &name);)
+                keys[n++] = name;
+        return value_with_path(c->a, object, keys, n, value);
+}
+
+static struct ssa_scale scale_versions(struct call *c) {
+        struct ssa_scale_version *versions = arena_alloc(c->a, MAX_VERSIONS * sizeof *versions);
+        struct ssa_scale s = { .versions = versions, .api_version = c->kind->api_version };
+        const struct kind *k;
+        size_t at = 0;
+
+        while ((k = kinds_next(c->s->kinds, &at)) && s.count < MAX_VERSIONS) {
+                if (k->shelf != c->kind->shelf)
+                        continue;
+                versions[s.count] = (struct ssa_scale_version){ .api_version = k->api_version };
+                if (k->resource->has_scale)
+                        field_path_from_dotted(paths_of(k).replicas, c->a, &versions[s.count].replicas, NULL);
+                s.count++;
+        }
+        return s;
+}
+
+/* ---- from parent to Scale ---- */
+
+static struct str selector_text(struct call *c, const struct value *parent, struct str path) {
+        const struct value *v = path.n ? at_path(parent, path) : NULL;
+
+        if (value_is(v, VALUE_STRING))
+                return value_text(v);
+        /* A ReplicationController's selector is a plain map. */
+        if (value_is(v, VALUE_MAP) && !value_getc(v, "matchLabels") && !value_getc(v, "matchExpressions"))
+                v = value_with(c->a, NULL, STR("matchLabels"), v);
+        return value_is(v, VALUE_MAP) ? label_selector_text(v, c->a) : (struct str){ 0 };
+}
+
+static const struct value *scale_status(struct call *c, const struct value *parent, const struct paths *p) {
+        const struct value *replicas = at_path(parent, p->status_replicas);
+        struct str selector = selector_text(c, parent, p->selector);
+        struct value_map_builder b = { 0 };
+
+        value_map_add(&b, STR("replicas"), value_is(replicas, VALUE_INT) ? replicas : value_int(c->a, 0, 0), 0);
+        if (selector.n)
+                value_map_add(&b, STR("selector"), value_string(c->a, selector, 0), 0);
+        return value_map_end(&b, c->a, 0);
+}
+
+static const struct value *scale_metadata(struct call *c, const struct value *parent) {
+        static const char *const fields[] = { "name", "namespace", "uid", "resourceVersion", "creationTimestamp" };
+        struct value_map_builder b = { 0 };
+
+        for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+                const struct value *v = value_path(parent, "metadata", fields[i], NULL);
+
+                if (v)
+                        value_map_add(&b, str_from(fields[i]), v, 0);
+        }
+        return value_map_end(&b, c->a, 0);
+}
+
+static const struct value *scale_of(struct call *c, const struct value *parent) {
+        struct paths p = paths_of(c->kind);
+        const struct value *replicas = at_path(parent, p.replicas);
+        struct value_map_builder b = { 0 };
+        int64_t n = 0;
+
+        value_to_i64(replicas, &n);
+        value_map_add(&b, STR("apiVersion"), value_string(c->a, SCALE_VERSION, 0), 0);
+        value_map_add(&b, STR("kind"), value_stringc(c->a, "Scale"), 0);
+        value_map_add(&b, STR("metadata"), scale_metadata(c, parent), 0);
+        value_map_add(&b, STR("spec"), n ? value_with(c->a, NULL, STR("replicas"), replicas) : &value_empty_map, 0);
+        value_map_add(&b, STR("status"), scale_status(c, parent, &p), 0);
+        return value_map_end(&b, c->a, 0);
+}
+
+/* ---- the new Scale ---- */
+
+struct scaling {
+        struct call *c;
+        const struct type *type;
+        struct ssa_request how;
+        const struct value *before; /* with managedFields */
+};
+
+static int apply_config(struct scaling *s, const struct value **ret) {
+        struct ssa_conflicts conflicts = { 0 };
+        const struct value *config;
+        struct err err = { 0 };
+
+        if (body_parse(s->c, &config) < 0)
+                return -1;
+        if (!value_is(config, VALUE_MAP) || !str_eqc(value_text(value_getc(config, "kind")), "Scale"))
+                return status_bad_request(s->c, "invalid object type: %.*s, Kind=%.*s",
+                                          STR_FMT(value_text(value_getc(config, "apiVersion"))),
+                                          STR_FMT(value_text(value_getc(config, "kind"))));
+        s->how.force = query_bool(&s->c->query, "force");
+        int r = ssa_apply(s->type, s->before, config, &s->how, s->c->a, ret, &conflicts, &err);
+        if (r == ERR_CONFLICT)
+                return serve_conflicts(s->c, &conflicts);
+        if (r < 0)
+                return status_internal(s->c, "%s", err.msg);
+        return 0;
+}
+
+static int new_scale(struct scaling *s, enum kube_method method, const struct value **ret) {
+        struct call *c = s->c;
+        const struct value *scale;
+
+        if (method == KUBE_PATCH && serve_is_apply(c))
+                return apply_config(s, ret);
+        if (method == KUBE_PUT && body_object(c, s->type, SCALE_VERSION, STR("Scale"), &scale) < 0)
+                return -1;
+        if (method == KUBE_PATCH &&
+            serve_patched(c, s->type, SCALE_VERSION, STR("Scale"),
+                          meta_with(s->before, "managedFields", NULL, c->a), &scale) < 0)
+                return -1;
+        if (serve_check_names(c, scale) < 0)
+                return -1;
+        *ret = ssa_update(s->type, s->before, scale, &s->how, c->a);
+        return 0;
+}
+
+static int validate(struct scaling *s, const struct value *scale) {
+        struct causes causes = { .arena = s->c->a };
+        int r = 0;
+
+        codec_validate(s->type, SCALE_VERSION, STR("Scale"), s->before, scale, "scale", &causes);
+        if (causes.count)
+                r = status_invalid(s->c, STR("autoscaling"), STR("Scale"), meta_text(scale, "name"), &causes);
+        causes_done(&causes);
+        return r;
+}
+
+static const struct value *scaled_parent(struct call *c, const struct ssa_scale *versions, const struct value *parent,
+                                         const struct value *scale) {
+        const struct value *replicas = value_path(scale, "spec", "replicas", NULL);
+        const struct value *entries = value_path(scale, "metadata", "managedFields", NULL);
+        const struct value *managed = ssa_scale_adopt(versions, parent, entries, c->a);
+        struct str rv = meta_text(scale, "resourceVersion");
+
+        parent = with_path(c, parent, paths_of(c->kind).replicas, replicas ? replicas : value_int(c->a, 0, 0));
+        if (rv.n)
+                parent = meta_with_text(parent, "resourceVersion", rv, c->a);
+        return meta_with(parent, "managedFields", managed, c->a);
+}
+
+static void write_scale(struct call *c, enum kube_method method, struct version *live) {
+        _cleanup_(version_unrefp) struct version *held = version_ref(live), *v = NULL;
+        const struct value *parent = write_live(c, held), *scale;
+        struct ssa_scale versions = scale_versions(c);
+        struct scaling s = {
+                .c = c,
+                .type = type_table_find(kinds_types(c->s->kinds), SCALE_VERSION, STR("Scale")),
+                .how = { .manager = c->manager, .subresource = STR("scale"), .api_version = SCALE_VERSION, .now = c->now },
+        };
+
+        s.before = meta_with(scale_of(c, parent), "managedFields", ssa_scale_entries(&versions, parent, c->a), c->a);
+        if (new_scale(&s, method, &scale) < 0 || validate(&s, scale) < 0)
+                return;
+        if (write_update(c, held, scaled_parent(c, &versions, parent, scale), &v) == 0)
+                serve_value(c, 200, scale_of(c, write_live(c, v)));
+}
+
+void serve_scale(struct call *c, enum kube_method method) {
+        bool is_apply = method == KUBE_PATCH && serve_is_apply(c);
+        const char *options = method == KUBE_PUT ? "UpdateOptions" : "PatchOptions";
+
+        if (method != KUBE_GET && serve_write_options(c, options, is_apply) < 0)
+                return;
+        struct version *live = serve_live(c);
+        if (!live)
+                return;
+        const struct value *parent = write_live(c, live);
+        if (c->kind->is_custom && !at_path(parent, paths_of(c->kind).replicas) && method == KUBE_GET)
+                status_refuse(c, 500, "InternalError", NULL,
+                              "Internal error occurred: the spec replicas field \"%.*s\" does not exist",
+                              STR_FMT(paths_of(c->kind).replicas));
+        else if (method == KUBE_GET)
+                serve_value(c, 200, scale_of(c, parent));
+        else
+                write_scale(c, method, live);
+}

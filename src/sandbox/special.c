@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Endpoints that are no objects: a Pod's binding and eviction, tokens, namespaces' finalize, and the reviews, which say
+ * yes to everybody (there is no RBAC here).
+ */
+#include <inttypes.h>
+
+#include "sandbox/body.h"
+#include "sandbox/codec.h"
+#include "sandbox/namespace.h"
+#include "sandbox/serve.h"
+#include "sandbox/status.h"
+#include "sandbox/write.h"
+
+/* ---- Pod: binding ---- */
+
+static const struct value *with_scheduled(struct call *c, const struct value *pod) {
+        static const struct str path[] = { { "status", 6 }, { "conditions", 10 } };
+        const struct value *old = value_path(pod, "status", "conditions", NULL);
+        struct value_list_builder list = { 0 };
+        struct value_map_builder b = { 0 };
+
+        for (size_t i = 0; value_is(old, VALUE_LIST) && i < old->list.count; i++)
+                if (!str_eqc(value_text(value_getc(old->list.items[i], "type")), "PodScheduled"))
+                        value_list_add(&list, old->list.items[i]);
+        value_map_add(&b, STR("type"), value_stringc(c->a, "PodScheduled"), 0);
+        value_map_add(&b, STR("status"), value_stringc(c->a, "True"), 0);
+        value_map_add(&b, STR("lastProbeTime"), &value_null, 0);
+        value_map_add(&b, STR("lastTransitionTime"), value_string(c->a, c->now, 0), 0);
+        value_list_add(&list, value_map_end(&b, c->a, 0));
+        return value_with_path(c->a, pod, path, 2, value_list_end(&list, c->a, 0));
+}
+
+static int refuse_binding(struct call *c, struct str why) {
+        return status_conflict(c, (struct str){ 0 }, STR("pods/binding"), c->at.name, why);
+}
+
+static int check_binding(struct call *c, const struct value *pod) {
+        struct str node = value_text(value_path(pod, "spec", "nodeName", NULL));
+
+        if (value_path(pod, "metadata", "deletionTimestamp", NULL))
+                return refuse_binding(c, arena_strf(c->a, "pod %.*s is being deleted, cannot be assigned to a host",
+                                                    STR_FMT(c->at.name)));
+        if (node.n)
+                return refuse_binding(c, arena_strf(c->a, "pod %.*s is already assigned to node \"%.*s\"",
+                                                    STR_FMT(c->at.name), STR_FMT(node)));
+        return 0;
+}
+
+static void answer_success(struct call *c) {
+        answer_json(c, 201,
+                    STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\",\"code\":201}"));
+}
+
+static void serve_binding(struct call *c) {
+        static const struct str path[] = { { "spec", 4 }, { "nodeName", 8 } };
+        const struct value *binding;
+
+        if (serve_write_options(c, "CreateOptions", false) < 0 || body_parse(c, &binding) < 0)
+                return;
+        struct str node = value_text(value_path(binding, "target", "name", NULL));
+        struct version *live = serve_live(c);
+        if (!live || check_binding(c, live->value) < 0)
+                return;
+        if (node.n == 0) {
+                status_internal(c, "target.name: Required value");
+                return;
+        }
+        const struct value *pod = value_with_path(c->a, live->value, path, 2, value_string(c->a, node, 0));
+        c->at.subresource = STR("binding");
+        version_unref(write_store(c, live, with_scheduled(c, pod)));
+        answer_success(c);
+}
+
+/* ---- Pod: eviction ---- */
+
+/* The budget that forbids it, or NULL. */
+static const struct value *blocking_budget(struct call *c, const struct value *pod) {
+        const struct shelf *shelf = store_shelf(c->s->store, STR("policy"), STR("poddisruptionbudgets"));
+        const struct value *labels = value_path(pod, "metadata", "labels", NULL);
+        size_t from, to;
+
+        shelf_range(shelf, c->at.namespace, &from, &to);
+        for (size_t i = from; i < to; i++) {
+                const struct value *budget = shelf->items[i]->value;
+                int64_t allowed = 0;
+
+                value_to_i64(value_path(budget, "status", "disruptionsAllowed", NULL), &allowed);
+                if (label_selector_matches(value_path(budget, "spec", "selector", NULL), labels) && allowed <= 0)
+                        return budget;
+        }
+        return NULL;
+}
+
+static int refuse_eviction(struct call *c, const struct value *budget) {
+        int64_t desired = 0, current = 0;
+
+        value_to_i64(value_path(budget, "status", "desiredHealthy", NULL), &desired);
+        value_to_i64(value_path(budget, "status", "currentHealthy", NULL), &current);
+        const struct cause cause = {
+                .reason = STR("DisruptionBudget"),
+                .message = arena_strf(c->a,
+                                      "The disruption budget %.*s needs %" PRId64 " healthy pods and has %" PRId64
+                                      " currently",
+                                      STR_FMT(meta_text(budget, "name")), desired, current),
+        };
+
+        return status_too_many(c, STR("Cannot evict pod as it would violate the pod's disruption budget."), &cause);
+}
+
+static bool is_over(const struct value *pod) {
+        struct str phase = value_text(value_path(pod, "status", "phase", NULL));
+
+        return str_eqc(phase, "Succeeded") || str_eqc(phase, "Failed") || str_eqc(phase, "Pending");
+}
+
+static void serve_eviction(struct call *c) {
+        const struct value *eviction;
+        bool is_gone;
+
+        if (serve_write_options(c, "CreateOptions", false) < 0 || body_parse(c, &eviction) < 0)
+                return;
+        const struct value *options = value_getc(eviction, "deleteOptions");
+        const struct value *uid = value_path(options, "preconditions", "uid", NULL);
+        struct delete_options o = { .uid = value_text(uid), .has_uid = uid != NULL };
+        o.has_grace = value_to_i64(value_getc(options, "gracePeriodSeconds"), &o.grace_s);
+        struct version *live = serve_live(c);
+        if (!live)
+                return;
+        const struct value *budget = is_over(live->value) ? NULL : blocking_budget(c, live->value);
+        c->dry_run |= value_count(value_getc(options, "dryRun")) > 0;
+        if (budget)
+                refuse_eviction(c, budget);
+        else if (write_delete(c, live, &o, &is_gone, NULL) == 0)
+                answer_success(c);
+}
+
+/* ---- ServiceAccount: token ---- */
+
+static void serve_token(struct call *c) {
+        static const struct str token_path[] = { { "status", 6 }, { "token", 5 } };
+        static const struct str expiry_path[] = { { "status", 6 }, { "expirationTimestamp", 19 } };
+        const struct value *request;
+        int64_t seconds = 3600;
+
+        if (body_parse(c, &request) < 0 || !serve_live(c))
+                return;
+        value_to_i64(value_path(request, "spec", "expirationSeconds", NULL), &seconds);
+        struct str expiry = rfc3339(loop_wall_ms(c->s->loop) + seconds * 1000, c->a);
+        struct str token = arena_strf(c->a, "sandbox:%.*s:%.*s", STR_FMT(c->at.namespace), STR_FMT(c->at.name));
+        request = value_with_path(c->a, request, token_path, 2, value_string(c->a, token, 0));
+        request = value_with_path(c->a, request, expiry_path, 2, value_string(c->a, expiry, 0));
+        serve_value(c, 201, request);
+}
+
+/* ---- Namespace: finalize ---- */
+
+static void serve_finalize(struct call *c) {
+        const struct value *object;
+        struct version *v = NULL;
+
+        if (body_object(c, c->kind->type, c->kind->api_version, c->kind->resource->kind, &object) < 0)
+                return;
+        struct version *live = serve_live(c);
+        if (!live || namespace_finalize(c, live, object, &v) < 0)
+                return;
+        answer_object(c, 200, v);
+        version_unref(v);
+}
+
+/* ---- reviews ---- */
+
+static const struct value *user_info(struct call *c) {
+        struct value_list_builder groups = { 0 };
+        struct value_map_builder b = { 0 };
+
+        for (size_t i = 0; i < c->req->group_count; i++)
+                value_list_add(&groups, value_string(c->a, c->req->groups[i], 0));
+        value_list_add(&groups, value_stringc(c->a, "system:authenticated"));
+        value_map_add(&b, STR("username"), value_string(c->a, c->user, 0), 0);
+        value_map_add(&b, STR("groups"), value_list_end(&groups, c->a, 0), 0);
+        return value_with(c->a, NULL, STR("userInfo"), value_map_end(&b, c->a, 0));
+}
+
+static const struct value *all_rules(struct call *c) {
+        struct value_list_builder star = { 0 }, list = { 0 };
+        struct value_map_builder rule = { 0 }, status = { 0 };
+
+        value_list_add(&star, value_stringc(c->a, "*"));
+        const struct value *any = value_list_end(&star, c->a, 0);
+        value_map_add(&rule, STR("verbs"), any, 0);
+        value_map_add(&rule, STR("apiGroups"), any, 0);
+        value_map_add(&rule, STR("resources"), any, 0);
+        value_list_add(&list, value_map_end(&rule, c->a, 0));
+        value_map_add(&status, STR("resourceRules"), value_list_end(&list, c->a, 0), 0);
+        value_map_add(&status, STR("nonResourceRules"), &value_empty_list, 0);
+        value_map_add(&status, STR("incomplete"), &value_false, 0);
+        return value_map_end(&status, c->a, 0);
+}
+
+static void serve_review(struct call *c) {
+        struct str kind = c->kind->resource->kind;
+        const struct value *review, *status;
+
+        if (body_object(c, c->kind->type, c->kind->api_version, kind, &review) < 0)
+                return;
+        if (str_eqc(kind, "SelfSubjectReview"))
+                status = user_info(c);
+        else if (str_eqc(kind, "SelfSubjectRulesReview"))
+                status = all_rules(c);
+        else if (str_eqc(kind, "TokenReview"))
+                status = value_with(c->a, value_with(c->a, user_info(c), STR("user"), &value_null),
+                                    STR("authenticated"), &value_false);
+        else
+                status = value_with(c->a, NULL, STR("allowed"), &value_true);
+        if (!value_getc(review, "metadata"))
+                review = value_with(c->a, review, STR("metadata"), &value_empty_map);
+        serve_value(c, 201, value_with(c->a, review, STR("status"), status));
+}
+
+static const struct {
+        const char *subresource;
+        void (*serve)(struct call *c);
+} endpoints[] = {
+        { "binding", serve_binding },
+        { "eviction", serve_eviction },
+        { "token", serve_token },
+        { "finalize", serve_finalize },
+};
+
+void serve_special(struct call *c, enum kube_method method) {
+        for (size_t i = 0; i < ARRAY_LEN(endpoints); i++) {
+                if (!str_eqc(c->at.subresource, endpoints[i].subresource))
+                        continue;
+                endpoints[i].serve(c);
+                return;
+        }
+        if (c->at.subresource.n == 0 && method == KUBE_POST && !str_eqc(c->at.plural, "bindings")) {
+                serve_review(c);
+                return;
+        }
+        /* log, exec, attach, portforward, proxy: there are no containers. */
+        const struct status_details d = { .name = c->at.name, .kind = c->at.plural };
+        status_refuse(c, 501, "NotImplemented", &d, "the sandbox runs no containers: %.*s/%.*s is not served",
+                      STR_FMT(c->at.plural), STR_FMT(c->at.subresource));
+}

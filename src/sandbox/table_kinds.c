@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "base/limits.h"
+#include "sandbox/selector.h"
+#include "sandbox/table.h"
+
+typedef const struct table_now now_t;
+
+/* ---- cells ---- */
+
+static void string(struct buf *out, const struct buf *text) {
+        value_print_string(buf_str(text), out);
+}
+
+static void text_or(struct buf *out, const struct value *v, const char *otherwise) {
+        value_print_string(value_text(v).n ? value_text(v) : str_from(otherwise), out);
+}
+
+static void age(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        table_add_age(out, table_value(o, path), now);
+}
+
+static void text(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)now;
+        text_or(out, table_value(o, path), "");
+}
+
+static void text_or_none(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)now;
+        text_or(out, table_value(o, path), "<none>");
+}
+
+static void text_or_unset(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)now;
+        text_or(out, table_value(o, path), "<unset>");
+}
+
+static int64_t number_at(const struct value *o, const char *path) {
+        int64_t n = 0;
+
+        value_to_i64(table_value(o, path), &n);
+        return n;
+}
+
+static void number(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)now;
+        buf_addf(out, "%" PRId64, number_at(o, path));
+}
+
+static void number_or_unset(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        if (table_value(o, path))
+                number(out, o, path, now);
+        else
+                buf_addc(out, "\"<unset>\"");
+}
+
+static void count(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)now;
+        buf_addf(out, "%zu", value_count(table_value(o, path)));
+}
+
+static void truth(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)now;
+        buf_addc(out, value_truth(table_value(o, path), false) ? "\"True\"" : "\"False\"");
+}
+
+static void boolean(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)now;
+        buf_addc(out, value_truth(table_value(o, path), false) ? "true" : "false");
+}
+
+/* An int-or-percent, or N/A. */
+static void amount(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        const struct value *v = table_value(o, path);
+
+        (void)now;
+        if (value_is(v, VALUE_INT))
+                buf_addf(out, "\"%" PRId64 "\"", v->i64);
+        else
+                text_or(out, v, "N/A");
+}
+
+static void data_count(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)path;
+        (void)now;
+        buf_addf(out, "%zu", value_count(value_getc(o, "data")) + value_count(value_getc(o, "binaryData")));
+}
+
+/* A field of all items of a list, joined by commas. */
+static void joined(struct buf *out, const struct value *list, const char *field) {
+        _cleanup_(buf_done) struct buf t = buf_make(64 * KIB);
+
+        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++) {
+                const struct value *v = *field ? value_getc(list->list.items[i], field) : list->list.items[i];
+
+                buf_addf(&t, "%s%.*s", i ? "," : "", STR_FMT(value_text(v)));
+        }
+        if (t.n == 0)
+                buf_addc(&t, "<none>");
+        string(out, &t);
+}
+
+static void container_names(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)now;
+        joined(out, table_value(o, path), "name");
+}
+
+static void container_images(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)now;
+        joined(out, table_value(o, path), "image");
+}
+
+static void selector(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        const struct value *v = table_value(o, path);
+
+        if (value_is(v, VALUE_MAP) && !value_getc(v, "matchLabels") && !value_getc(v, "matchExpressions"))
+                v = value_with(now->arena, NULL, STR("matchLabels"), v);
+        struct str t = label_selector_text(v, now->arena);
+        value_print_string(t.n ? t : STR("<none>"), out);
+}
+
+/* "1/2" of two numbers; path is "FIRST SECOND". */
+static void ratio(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        struct str rest = str_from(path), first, second = { 0 };
+
+        str_next(&rest, ' ', &first);
+        str_next(&rest, ' ', &second);
+        buf_addf(out, "\"%" PRId64 "/%" PRId64 "\"", number_at(o, arena_str(now->arena, first).p),
+                 number_at(o, arena_str(now->arena, second).p));
+}
+
+/* ---- Pod ---- */
+
+static void pod_ready(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        const struct value *list = value_path(o, "status", "containerStatuses", NULL);
+        size_t ready = 0;
+
+        (void)path;
+        (void)now;
+        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++)
+                ready += value_truth(value_getc(list->list.items[i], "ready"), false);
+        buf_addf(out, "\"%zu/%zu\"", ready, value_count(value_path(o, "spec", "containers", NULL)));
+}
+
+static struct str container_reason(const struct value *o) {
+        static const char *const states[] = { "waiting", "terminated" };
+        const struct value *list = value_path(o, "status", "containerStatuses", NULL);
+
+        for (size_t i = value_count(list); i-- > 0;)
+                for (size_t k = 0; k < ARRAY_LEN(states); k++) {
+                        struct str reason = value_text(value_path(list->list.items[i], "state", states[k], "reason", NULL));
+
+                        if (reason.n)
+                                return reason;
+                }
+        return (struct str){ 0 };
+}
+
+static void pod_status(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        struct str reason = container_reason(o), own = value_text(value_path(o, "status", "reason", NULL));
+
+        (void)path;
+        (void)now;
+        if (value_path(o, "metadata", "deletionTimestamp", NULL))
+                value_print_string(str_eqc(own, "NodeLost") ? STR("Unknown") : STR("Terminating"), out);
+        else
+                value_print_string(reason.n ? reason : own.n ? own : value_text(value_path(o, "status", "phase", NULL)), out);
+}
+
+static void pod_restarts(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        const struct value *list = value_path(o, "status", "containerStatuses", NULL);
+        int64_t n = 0;
+
+        (void)path;
+        (void)now;
+        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++)
+                n += number_at(list->list.items[i], "restartCount");
+        buf_addf(out, "\"%" PRId64 "\"", n);
+}
+
+static void pod_gates(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)path;
+        (void)now;
+        buf_addc(out, value_count(value_path(o, "spec", "readinessGates", NULL)) ? "\"0/1\"" : "\"<none>\"");
+}
+
+/* ---- Service ---- */
+
+static void service_external(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        struct str type = value_text(value_path(o, "spec", "type", NULL));
+        const struct value *ips = value_path(o, "spec", "externalIPs", NULL);
+        const struct value *ingress = value_path(o, "status", "loadBalancer", "ingress", NULL);
+
+        (void)path;
+        (void)now;
+        if (str_eqc(type, "ExternalName"))
+                value_print_string(value_text(value_path(o, "spec", "externalName", NULL)), out);
+        else if (str_eqc(type, "LoadBalancer") && value_count(ingress))
+                joined(out, ingress, "ip");
+        else if (str_eqc(type, "LoadBalancer") && !value_count(ips))
+                buf_addc(out, "\"<pending>\"");
+        else
+                joined(out, ips, "");
+}
+
+static void service_ports(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        _cleanup_(buf_done) struct buf t = buf_make(64 * KIB);
+        const struct value *list = value_path(o, "spec", "ports", NULL);
+
+        (void)path;
+        (void)now;
+        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++) {
+                const struct value *p = list->list.items[i];
+
+                buf_addf(&t, "%s%" PRId64, i ? "," : "", number_at(p, "port"));
+                if (number_at(p, "nodePort"))
+                        buf_addf(&t, ":%" PRId64, number_at(p, "nodePort"));
+                buf_addf(&t, "/%.*s", STR_FMT(value_text(value_getc(p, "protocol"))));
+        }
+        if (t.n == 0)
+                buf_addc(&t, "<none>");
+        string(out, &t);
+}
+
+/* ---- Job, CronJob ---- */
+
+static bool has_condition(const struct value *o, const char *type) {
+        const struct value *list = value_path(o, "status", "conditions", NULL);
+
+        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++)
+                if (str_eqc(value_text(value_getc(list->list.items[i], "type")), type) &&
+                    str_eqc(value_text(value_getc(list->list.items[i], "status")), "True"))
+                        return true;
+        return false;
+}
+
+static void job_status(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        static const struct {
+                const char *condition, *shown;
+        } all[] = { { "Complete", "Complete" }, { "Failed", "Failed" }, { "Suspended", "Suspended" },
+                    { "FailureTarget", "FailureTarget" }, { "SuccessCriteriaMet", "SuccessCriteriaMet" } };
+
+        (void)path;
+        (void)now;
+        if (value_path(o, "metadata", "deletionTimestamp", NULL)) {
+                buf_addc(out, "\"Terminating\"");
+                return;
+        }
+        for (size_t i = 0; i < ARRAY_LEN(all); i++)
+                if (has_condition(o, all[i].condition)) {
+                        buf_addf(out, "\"%s\"", all[i].shown);
+                        return;
+                }
+        buf_addc(out, "\"Running\"");
+}
+
+static void job_completions(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        int64_t wanted = number_at(o, "spec.completions"), done = number_at(o, "status.succeeded");
+        int64_t parallel = number_at(o, "spec.parallelism");
+
+        (void)path;
+        (void)now;
+        if (value_path(o, "spec", "completions", NULL))
+                buf_addf(out, "\"%" PRId64 "/%" PRId64 "\"", done, wanted);
+        else if (parallel > 1)
+                buf_addf(out, "\"%" PRId64 "/1 of %" PRId64 "\"", done, parallel);
+        else
+                buf_addf(out, "\"%" PRId64 "/1\"", done);
+}
+
+static void job_duration(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)path;
+        if (value_path(o, "status", "startTime", NULL))
+                age(out, o, "status.startTime", now);
+        else
+                buf_addc(out, "\"\"");
+}
+
+/* ---- HorizontalPodAutoscaler ---- */
+
+static void hpa_reference(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        _cleanup_(buf_done) struct buf t = buf_make(4 * KIB);
+        const struct value *target = value_path(o, "spec", "scaleTargetRef", NULL);
+
+        (void)path;
+        (void)now;
+        buf_addf(&t, "%.*s/%.*s", STR_FMT(value_text(value_getc(target, "kind"))),
+                 STR_FMT(value_text(value_getc(target, "name"))));
+        string(out, &t);
+}
+
+static void hpa_targets(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        _cleanup_(buf_done) struct buf t = buf_make(4 * KIB);
+        const struct value *metrics = value_path(o, "spec", "metrics", NULL);
+        const struct value *current = value_path(o, "status", "currentMetrics", NULL);
+
+        (void)path;
+        (void)now;
+        for (size_t i = 0; value_is(metrics, VALUE_LIST) && i < metrics->list.count; i++) {
+                const struct value *r = value_getc(metrics->list.items[i], "resource");
+                const struct value *have = i < value_count(current)
+                                                   ? value_path(current->list.items[i], "resource", "current",
+                                                                "averageUtilization", NULL)
+                                                   : NULL;
+
+                buf_addf(&t, "%s%.*s: ", i ? ", " : "", STR_FMT(value_text(value_getc(r, "name"))));
+                if (have)
+                        buf_addf(&t, "%" PRId64 "%%", have->i64);
+                else
+                        buf_addc(&t, "<unknown>");
+                buf_addf(&t, "/%" PRId64 "%%", number_at(r, "target.averageUtilization"));
+        }
+        if (t.n == 0)
+                buf_addc(&t, "<none>");
+        string(out, &t);
+}
+
+/* ---- the rest ---- */
+
+static void ingress_hosts(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)path;
+        (void)now;
+        joined(out, value_path(o, "spec", "rules", NULL), "host");
+}
+
+static void ingress_address(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        const struct value *list = value_path(o, "status", "loadBalancer", "ingress", NULL);
+
+        (void)path;
+        (void)now;
+        if (value_count(list))
+                joined(out, list, "ip");
+        else
+                buf_addc(out, "\"\"");
+}
+
+static void ingress_ports(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)path;
+        (void)now;
+        buf_addc(out, value_count(value_path(o, "spec", "tls", NULL)) ? "\"80, 443\"" : "\"80\"");
+}
+
+static void node_status(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)path;
+        (void)now;
+        buf_addf(out, "\"%s%s\"", has_condition(o, "Ready") ? "Ready" : "NotReady",
+                 value_truth(value_path(o, "spec", "unschedulable", NULL), false) ? ",SchedulingDisabled" : "");
+}
+
+static void node_roles(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        _cleanup_(buf_done) struct buf t = buf_make(4 * KIB);
+        const struct value *labels = value_path(o, "metadata", "labels", NULL);
+
+        (void)path;
+        (void)now;
+        for (size_t i = 0; value_is(labels, VALUE_MAP) && i < labels->map.count; i++) {
+                struct str prefix = STR("node-role.kubernetes.io/"), key = labels->map.members[i].key;
+
+                if (str_starts(key, prefix))
+                        buf_addf(&t, "%s%.*s", t.n ? "," : "", STR_FMT(str_sub(key, prefix.n, key.n)));
+        }
+        if (t.n == 0)
+                buf_addc(&t, "<none>");
+        string(out, &t);
+}
+
+static void event_object(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        struct str kind = value_text(value_path(o, "involvedObject", "kind", NULL));
+        struct str name = value_text(value_path(o, "involvedObject", "name", NULL));
+        char *lower = arena_str(now->arena, kind).n ? (char *)arena_str(now->arena, kind).p : NULL;
+
+        (void)path;
+        for (size_t i = 0; i < kind.n; i++)
+                if (lower[i] >= 'A' && lower[i] <= 'Z')
+                        lower[i] = (char)(lower[i] - 'A' + 'a');
+        value_print_string(arena_strf(now->arena, "%s/%.*s", lower ? lower : "", STR_FMT(name)), out);
+}
+
+static void role_ref(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)path;
+        value_print_string(arena_strf(now->arena, "%.*s/%.*s", STR_FMT(value_text(value_path(o, "roleRef", "kind", NULL))),
+                                      STR_FMT(value_text(value_path(o, "roleRef", "name", NULL)))),
+                           out);
+}
+
+#define AGE { "Age", "string", 0, age, "metadata.creationTimestamp" }
+#define CREATED_AT { "Created At", "date", 0, text, "metadata.creationTimestamp" }
+#define WORKLOAD_WIDE                                                                                                  \
+        { "Containers", "string", 1, container_names, "spec.template.spec.containers" },                               \
+                { "Images", "string", 1, container_images, "spec.template.spec.containers" },                          \
+                { "Selector", "string", 1, selector, "spec.selector" }
+#define COLUMNS(name, ...) static const struct table_column name[] = { __VA_ARGS__, { NULL, NULL, 0, NULL, NULL } }
+
+COLUMNS(config_map, { "Data", "string", 0, data_count, "" }, AGE);
+COLUMNS(secret, { "Type", "string", 0, text, "type" }, { "Data", "string", 0, data_count, "" }, AGE);
+COLUMNS(pod, { "Ready", "string", 0, pod_ready, "" }, { "Status", "string", 0, pod_status, "" },
+        { "Restarts", "string", 0, pod_restarts, "" }, AGE, { "IP", "string", 1, text_or_none, "status.podIP" },
+        { "Node", "string", 1, text_or_none, "spec.nodeName" },
+        { "Nominated Node", "string", 1, text_or_none, "status.nominatedNodeName" },
+        { "Readiness Gates", "string", 1, pod_gates, "" });
+COLUMNS(service, { "Type", "string", 0, text, "spec.type" }, { "Cluster-IP", "string", 0, text_or_none, "spec.clusterIP" },
+        { "External-IP", "string", 0, service_external, "" }, { "Port(s)", "string", 0, service_ports, "" }, AGE,
+        { "Selector", "string", 1, selector, "spec.selector" });
+COLUMNS(namespace, { "Status", "string", 0, text, "status.phase" }, AGE);
+COLUMNS(node, { "Status", "string", 0, node_status, "" }, { "Roles", "string", 0, node_roles, "" }, AGE,
+        { "Version", "string", 0, text, "status.nodeInfo.kubeletVersion" });
+COLUMNS(service_account, AGE);
+COLUMNS(claim, { "Status", "string", 0, text, "status.phase" }, { "Volume", "string", 0, text, "spec.volumeName" },
+        { "Capacity", "string", 0, text, "status.capacity.storage" },
+        { "Access Modes", "string", 0, text, "status.accessModes" },
+        { "StorageClass", "string", 0, text, "spec.storageClassName" },
+        { "VolumeAttributesClass", "string", 0, text_or_unset, "spec.volumeAttributesClassName" }, AGE,
+        { "VolumeMode", "string", 1, text_or_unset, "spec.volumeMode" });
+COLUMNS(event, { "Last Seen", "string", 0, age, "lastTimestamp" }, { "Type", "string", 0, text, "type" },
+        { "Reason", "string", 0, text, "reason" }, { "Object", "string", 0, event_object, "" },
+        { "Message", "string", 0, text, "message" });
+COLUMNS(deployment, { "Ready", "string", 0, ratio, "status.readyReplicas spec.replicas" },
+        { "Up-to-date", "string", 0, number, "status.updatedReplicas" },
+        { "Available", "string", 0, number, "status.availableReplicas" }, AGE, WORKLOAD_WIDE);
+COLUMNS(replica_set, { "Desired", "integer", 0, number, "spec.replicas" },
+        { "Current", "integer", 0, number, "status.replicas" }, { "Ready", "integer", 0, number, "status.readyReplicas" },
+        AGE, WORKLOAD_WIDE);
+COLUMNS(stateful_set, { "Ready", "string", 0, ratio, "status.readyReplicas spec.replicas" }, AGE,
+        { "Containers", "string", 1, container_names, "spec.template.spec.containers" },
+        { "Images", "string", 1, container_images, "spec.template.spec.containers" });
+COLUMNS(daemon_set, { "Desired", "integer", 0, number, "status.desiredNumberScheduled" },
+        { "Current", "integer", 0, number, "status.currentNumberScheduled" },
+        { "Ready", "integer", 0, number, "status.numberReady" },
+        { "Up-to-date", "integer", 0, number, "status.updatedNumberScheduled" },
+        { "Available", "integer", 0, number, "status.numberAvailable" },
+        { "Node Selector", "string", 0, selector, "spec.template.spec.nodeSelector" }, AGE, WORKLOAD_WIDE);
+COLUMNS(job, { "Status", "string", 0, job_status, "" }, { "Completions", "string", 0, job_completions, "" },
+        { "Duration", "string", 0, job_duration, "" }, AGE, WORKLOAD_WIDE);
+COLUMNS(cron_job, { "Schedule", "string", 0, text, "spec.schedule" },
+        { "Timezone", "string", 0, text_or_none, "spec.timeZone" }, { "Suspend", "boolean", 0, truth, "spec.suspend" },
+        { "Active", "integer", 0, count, "status.active" },
+        { "Last Schedule", "string", 0, text_or_none, "status.lastScheduleTime" }, AGE,
+        { "Containers", "string", 1, container_names, "spec.jobTemplate.spec.template.spec.containers" },
+        { "Images", "string", 1, container_images, "spec.jobTemplate.spec.template.spec.containers" },
+        { "Selector", "string", 1, selector, "spec.jobTemplate.spec.selector" });
+COLUMNS(hpa, { "Reference", "string", 0, hpa_reference, "" }, { "Targets", "string", 0, hpa_targets, "" },
+        { "MinPods", "string", 0, number_or_unset, "spec.minReplicas" },
+        { "MaxPods", "string", 0, number, "spec.maxReplicas" },
+        { "Replicas", "string", 0, number, "status.currentReplicas" }, AGE);
+COLUMNS(budget, { "Min Available", "string", 0, amount, "spec.minAvailable" },
+        { "Max Unavailable", "string", 0, amount, "spec.maxUnavailable" },
+        { "Allowed Disruptions", "integer", 0, number, "status.disruptionsAllowed" }, AGE);
+COLUMNS(ingress, { "Class", "string", 0, text_or_none, "spec.ingressClassName" },
+        { "Hosts", "string", 0, ingress_hosts, "" }, { "Address", "string", 0, ingress_address, "" },
+        { "Ports", "string", 0, ingress_ports, "" }, AGE);
+COLUMNS(network_policy, { "Pod-Selector", "string", 0, selector, "spec.podSelector" }, AGE);
+COLUMNS(storage_class, { "Provisioner", "string", 0, text, "provisioner" },
+        { "ReclaimPolicy", "string", 0, text, "reclaimPolicy" },
+        { "VolumeBindingMode", "string", 0, text, "volumeBindingMode" },
+        { "AllowVolumeExpansion", "boolean", 0, boolean, "allowVolumeExpansion" }, AGE);
+COLUMNS(role, CREATED_AT);
+COLUMNS(role_binding, { "Role", "string", 0, role_ref, "" }, AGE);
+COLUMNS(lease, { "Holder", "string", 0, text, "spec.holderIdentity" }, AGE);
+COLUMNS(crd, CREATED_AT);
+COLUMNS(priority_class, { "Value", "integer", 0, number, "value" },
+        { "Global-Default", "boolean", 0, boolean, "globalDefault" }, AGE,
+        { "PreemptionPolicy", "string", 0, text, "preemptionPolicy" });
+
+static const struct table_kind kinds[] = {
+        { "", "ConfigMap", config_map },
+        { "", "Event", event },
+        { "", "Namespace", namespace },
+        { "", "Node", node },
+        { "", "PersistentVolumeClaim", claim },
+        { "", "Pod", pod },
+        { "", "ReplicationController", replica_set },
+        { "", "Secret", secret },
+        { "", "Service", service },
+        { "", "ServiceAccount", service_account },
+        { "apiextensions.k8s.io", "CustomResourceDefinition", crd },
+        { "apps", "DaemonSet", daemon_set },
+        { "apps", "Deployment", deployment },
+        { "apps", "ReplicaSet", replica_set },
+        { "apps", "StatefulSet", stateful_set },
+        { "autoscaling", "HorizontalPodAutoscaler", hpa },
+        { "batch", "CronJob", cron_job },
+        { "batch", "Job", job },
+        { "coordination.k8s.io", "Lease", lease },
+        { "networking.k8s.io", "Ingress", ingress },
+        { "networking.k8s.io", "NetworkPolicy", network_policy },
+        { "policy", "PodDisruptionBudget", budget },
+        { "rbac.authorization.k8s.io", "ClusterRole", role },
+        { "rbac.authorization.k8s.io", "ClusterRoleBinding", role_binding },
+        { "rbac.authorization.k8s.io", "Role", role },
+        { "rbac.authorization.k8s.io", "RoleBinding", role_binding },
+        { "scheduling.k8s.io", "PriorityClass", priority_class },
+        { "storage.k8s.io", "StorageClass", storage_class },
+};
+
+const struct table_kind *table_kind_find(struct str group, struct str kind) {
+        for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+                if (str_eqc(kind, kinds[i].kind) && str_eqc(group, kinds[i].group))
+                        return &kinds[i];
+        return NULL;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Deletion as the generic registry store does it: preconditions, grace (Pods only), finalizers for garbage collection.
+ * Source: k8s.io/apiserver pkg/registry/rest/delete.go and pkg/registry/generic/registry/store.go.
+ */
+#include "sandbox/admission.h"
+#include "sandbox/crd.h"
+#include "sandbox/namespace.h"
+#include "sandbox/status.h"
+#include "sandbox/write.h"
+
+#define ORPHAN_FINALIZER "orphan"
+#define FOREGROUND_FINALIZER "foregroundDeletion"
+#define DEFAULT_GRACE_S 30
+
+static const struct value *meta_get(const struct value *object, const char *field) {
+        return value_path(object, "metadata", field, NULL);
+}
+
+static int check_preconditions(struct call *c, const struct value *object, const struct delete_options *o) {
+        struct str uid = meta_text(object, "uid"), rv = meta_text(object, "resourceVersion"), why;
+
+        if (o->has_uid && !str_eq(o->uid, uid))
+                why = arena_strf(c->a,
+                                 "the UID in the precondition (%.*s) does not match the UID in record (%.*s). The object "
+                                 "might have been deleted and then recreated",
+                                 STR_FMT(o->uid), STR_FMT(uid));
+        else if (o->has_resource_version && !str_eq(o->resource_version, rv))
+                why = arena_strf(c->a,
+                                 "the ResourceVersion in the precondition (%.*s) does not match the ResourceVersion in "
+                                 "record (%.*s). The object might have been modified",
+                                 STR_FMT(o->resource_version), STR_FMT(rv));
+        else
+                return 0;
+        return status_conflict(c, c->kind->resource->group, c->kind->resource->kind, meta_text(object, "name"), why);
+}
+
+/* ---- finalizers for garbage collection ---- */
+
+static bool has_finalizer(const struct value *object, const char *name) {
+        const struct value *list = meta_get(object, "finalizers");
+
+        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++)
+                if (str_eqc(value_text(list->list.items[i]), name))
+                        return true;
+        return false;
+}
+
+static bool wants_orphan(const struct call *c, const struct value *object, const struct delete_options *o) {
+        if (c->kind->strategy->flags & STRATEGY_NO_GC)
+                return false;
+        if (o->has_orphan)
+                return o->orphan;
+        if (o->propagation.n)
+                return str_eqc(o->propagation, "Orphan");
+        if (has_finalizer(object, ORPHAN_FINALIZER))
+                return true;
+        return !has_finalizer(object, FOREGROUND_FINALIZER) && c->kind->strategy->flags & STRATEGY_ORPHAN;
+}
+
+static bool wants_foreground(const struct call *c, const struct value *object, const struct delete_options *o) {
+        if (c->kind->strategy->flags & STRATEGY_NO_GC || o->has_orphan)
+                return false;
+        if (o->propagation.n)
+                return str_eqc(o->propagation, "Foreground");
+        return !has_finalizer(object, ORPHAN_FINALIZER) && has_finalizer(object, FOREGROUND_FINALIZER);
+}
+
+static const struct value *with_gc_finalizers(const struct call *c, const struct value *object,
+                                              const struct delete_options *o) {
+        bool orphan = wants_orphan(c, object, o), foreground = wants_foreground(c, object, o);
+        const struct value *old = meta_get(object, "finalizers");
+        struct value_list_builder list = { 0 };
+
+        if (orphan == has_finalizer(object, ORPHAN_FINALIZER) &&
+            foreground == has_finalizer(object, FOREGROUND_FINALIZER))
+                return object;
+        for (size_t i = 0; value_is(old, VALUE_LIST) && i < old->list.count; i++) {
+                struct str name = value_text(old->list.items[i]);
+
+                if (!str_eqc(name, ORPHAN_FINALIZER) && !str_eqc(name, FOREGROUND_FINALIZER))
+                        value_list_add(&list, old->list.items[i]);
+        }
+        if (orphan)
+                value_list_add(&list, value_stringc(c->a, ORPHAN_FINALIZER));
+        if (foreground)
+                value_list_add(&list, value_stringc(c->a, FOREGROUND_FINALIZER));
+        bool is_empty = list.count == 0;
+        const struct value *finalizers = value_list_end(&list, c->a, 0);
+        return meta_with(object, "finalizers", is_empty ? NULL : finalizers, c->a);
+}
+
+/* ---- marking ---- */
+
+static const struct value *mark(const struct call *c, const struct value *object, int64_t grace_s) {
+        int64_t generation = 0;
+
+        if (!meta_get(object, "deletionTimestamp")) {
+                struct str at = rfc3339(loop_wall_ms(c->s->loop) + grace_s * 1000, c->a);
+
+                if (value_to_i64(meta_get(object, "generation"), &generation) && generation > 0)
+                        object = meta_with(object, "generation", value_int(c->a, generation + 1, 0), c->a);
+                object = meta_with_text(object, "deletionTimestamp", at, c->a);
+        }
+        return meta_with(object, "deletionGracePeriodSeconds", value_int(c->a, grace_s, 0), c->a);
+}
+
+/* What a Pod's deletion waits for (podStrategy.CheckGracefulDelete). */
+static int64_t pod_grace(const struct value *pod, const struct delete_options *o) {
+        struct str phase = value_text(value_path(pod, "status", "phase", NULL));
+        int64_t grace = DEFAULT_GRACE_S;
+
+        if (o->has_grace)
+                grace = o->grace_s;
+        else
+                value_to_i64(value_path(pod, "spec", "terminationGracePeriodSeconds", NULL), &grace);
+        if (value_text(value_path(pod, "spec", "nodeName", NULL)).n == 0 || str_eqc(phase, "Failed") ||
+            str_eqc(phase, "Succeeded"))
+                grace = 0;
+        return grace < 0 ? 1 : grace;
+}
+
+enum plan { PLAN_GONE, PLAN_NOTHING, PLAN_MARK };
+
+/* A deletion that is under way may only become shorter. */
+static enum plan plan_again(struct call *c, const struct value **object, const struct delete_options *o) {
+        int64_t old = 0;
+
+        value_to_i64(meta_get(*object, "deletionGracePeriodSeconds"), &old);
+        if (old == 0)
+                return PLAN_GONE;
+        if (!o->has_grace || o->grace_s >= old)
+                return PLAN_NOTHING;
+        int64_t at = loop_wall_ms(c->s->loop) + o->grace_s * 1000;
+        *object = meta_with_text(*object, "deletionTimestamp", rfc3339(at, c->a), c->a);
+        *object = meta_with(*object, "deletionGracePeriodSeconds", value_int(c->a, o->grace_s, 0), c->a);
+        return PLAN_MARK;
+}
+
+static enum plan plan_graceful(struct call *c, const struct value **object, const struct delete_options *o) {
+        if (!(c->kind->strategy->flags & STRATEGY_GRACEFUL))
+                return PLAN_GONE;
+        if (meta_get(*object, "deletionTimestamp"))
+                return plan_again(c, object, o);
+        *object = mark(c, *object, pod_grace(*object, o));
+        return PLAN_MARK;
+}
+
+static bool has_grace_left(const struct value *object) {
+        int64_t grace = 0;
+
+        value_to_i64(meta_get(object, "deletionGracePeriodSeconds"), &grace);
+        return grace > 0;
+}
+
+static void give(struct version **ret, struct version *v) {
+        if (ret)
+                *ret = v;
+        else
+                version_unref(v);
+}
+
+int write_delete(struct call *c, struct version *live, const struct delete_options *o, bool *ret_gone,
+                 struct version **ret) {
+        const struct value *before = write_live(c, live), *object = before;
+        int r = check_preconditions(c, object, o);
+
+        if (r == 0)
+                r = admission_check_delete(c, object);
+        if (r < 0)
+                return r;
+        _cleanup_(version_unrefp) struct version *held = version_ref(live);
+        *ret_gone = false;
+        if (namespace_delete(c, held, ret) || crd_delete(c, held, o, ret))
+                return 0;
+
+        enum plan plan = plan_graceful(c, &object, o);
+        if (plan == PLAN_NOTHING) {
+                give(ret, TAKE_PTR(held));
+                return 0;
+        }
+        object = with_gc_finalizers(c, object, o);
+        bool is_held = value_count(meta_get(object, "finalizers")) > 0;
+        if (plan == PLAN_GONE && is_held)
+                object = mark(c, object, 0);
+        if (object != before && !value_equal(object, before) && (plan == PLAN_MARK || is_held)) {
+                struct version *marked = write_store(c, held, object);
+
+                version_unref(held);
+                held = marked;
+        }
+        if (is_held || (plan == PLAN_MARK && has_grace_left(object))) {
+                give(ret, TAKE_PTR(held));
+                return 0;
+        }
+        *ret_gone = true;
+        struct version *current = c->dry_run ? live : held;
+        give(ret, write_remove(c, current, write_live(c, held)));
+        return 0;
+}
