@@ -188,8 +188,7 @@ demo_end() {
 	local status=$?
 	set +e
 	[ "$CLUSTER_KIND" = private ] || kc admin delete crd "coupons.$CRD_GROUP" --ignore-not-found --wait=false >/dev/null
-	(exit "$status")
-	truce_end
+	truce_end "$status"
 }
 
 where() {

@@ -237,6 +237,25 @@ hpa_scales_by_written_metrics() {
 	wait_until 60 replicas_become 1m 1
 }
 
+has_no_namespace() {
+	! kc admin get namespace "$1"
+}
+
+# Also one that has set a trap of its own, as truce.sh does.
+a_test_that_fails_leaves_nothing() {
+	local status=0 left
+	# shellcheck disable=SC2016 # expands where it runs
+	left=$(TRUCE=$(type -P true) bash -c '. "$1/lib.sh"
+		cluster_begin
+		. "$1/truce.sh"
+		truce_begin left
+		printf "%s %s\n" "$NS" "$WORK"
+		exit 3' - "$cluster_source") || status=$?
+	assert_eq 3 "$status" 'exit status'
+	wait_until 60 has_no_namespace "${left% *}"
+	[ ! -e "${left#* }" ] || fail 'the folder is still there'
+}
+
 # The three below have clusters of their own.
 two_clusters_run_at_once_and_leave_nothing() {
 	local second=$TRUCE_CLUSTER_DIR/extra/second port
@@ -293,6 +312,7 @@ run_cases \
 	apiserver_without_etcd_can_be_stopped \
 	watch_from_before_a_compaction_is_gone \
 	hpa_scales_by_written_metrics \
+	a_test_that_fails_leaves_nothing \
 	two_clusters_run_at_once_and_leave_nothing \
 	failed_start_leaves_no_process \
 	cluster_ends_with_its_owner

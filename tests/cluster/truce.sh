@@ -39,9 +39,9 @@ truce_begin() {
 	cluster_namespaces+=("$NS-truce")
 }
 
-# Ends what this library began, then what lib.sh did (which reads the status that the script ends with).
+# truce_end [STATUS]: ends what this library began, then what lib.sh did, as cluster_end does.
 truce_end() {
-	local status=$?
+	local status=${1-$?}
 	if [ -n "$AGENT_PID" ]; then
 		kill -KILL "$AGENT_PID" 2>/dev/null || true
 		wait "$AGENT_PID" 2>/dev/null || true
@@ -52,8 +52,7 @@ truce_end() {
 	fi
 	jobs -p | xargs -r kill 2>/dev/null || true
 	rm -rf "$WORK"
-	trap cluster_end EXIT
-	exit "$status"
+	cluster_end "$status"
 }
 
 put() {
