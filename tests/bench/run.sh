@@ -9,7 +9,7 @@
 #                                 work on new Deployments and Services is a large part of what is waited for
 #
 # What is measured, each contender in a namespace of its own:
-#   floor      the objects as plain server-side-apply requests, 32 in flight over HTTP/2 (bench_floor)
+#   floor      the objects as plain server-side-apply requests, as many in flight as the transport allows (bench_floor)
 #   kubectl    kubectl apply --server-side of one file
 #   truce      truce sync: discovery, lists, inventory, applies
 #   cold       from an empty namespace; again: once more, with nothing to do
