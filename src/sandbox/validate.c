@@ -70,11 +70,27 @@ static void check_generally(struct check *c, bool namespaced) {
         check_meta(c, meta_of(c->object), &rules, AT(NULL, "metadata"));
 }
 
+/* Names without a domain are Kubernetes' own. */
+static void check_finalizers_known(struct check *c, const struct kind_rules *k) {
+        static const char *const standard[] = { "kubernetes", "orphan", "foregroundDeletion", NULL };
+        const struct value *list = get(meta_of(c->object), "finalizers");
+
+        for (size_t i = 0; !k->any_finalizer && i < list_count(list); i++) {
+                struct str s = value_text(item_of(list, i));
+
+                if (str_find(s, '/', 0) < 0 && !is_one_of(s, standard))
+                        fault_invalid_str(c, AT_INDEX(AT(AT(NULL, "metadata"), "finalizers"), i), s,
+                                          "name is neither a standard finalizer name nor is it fully qualified");
+        }
+}
+
 static void check_creation(struct check *c, const struct kind_rules *k) {
         size_t before = c->out->count;
 
-        if (!k->names_itself)
+        if (!k->names_itself) {
                 check_meta(c, meta_of(c->object), &k->meta, AT(NULL, "metadata"));
+                check_finalizers_known(c, k);
+        }
         if (k->check)
                 k->check(c);
         if (c->out->count == before && c->late.count == 0)
@@ -92,6 +108,7 @@ static void check_update(struct check *c, const struct kind_rules *k, const char
         check_metas_change(c);
         if (!k->merges)
                 check_metas_change(c);
+        check_finalizers_known(c, k);
         if (is_status)
                 check_status(c);
         else if (k->check)
@@ -112,7 +129,7 @@ static void append(struct causes *to, const struct causes *from) {
 }
 
 static void check_kind(struct check *c, const char *subresource) {
-        static const struct kind_rules unknown = { .meta = { .name = TEXT_DNS_SUBDOMAIN }, .merges = true };
+        static const struct kind_rules unknown = { .meta = { .name = TEXT_DNS_SUBDOMAIN }, .merges = true, .any_finalizer = true };
         const struct kind_rules *k = kind_find(group_of(c->api_version), c->kind);
         struct kind_rules other = unknown;
 

@@ -22,6 +22,19 @@ static void check_reference(struct check *c, const struct at *at, const struct v
                                   arena_strf(c->a, "unexpected GroupVersion string: %.*s", STR_FMT(version)).p);
 }
 
+/* What is scaled has a group, ReplicationControllers aside. Targets that did not change are not looked at. */
+static void check_scaled(struct check *c, const struct at *at, const struct value *ref) {
+        const struct value *before = value_path(c->live, "spec", "scaleTargetRef", NULL);
+        struct str version = text_of(ref, "apiVersion");
+
+        check_reference(c, at, ref);
+        if (str_find(version, '/', 0) >= 0 || str_eqc(text_of(ref, "kind"), "ReplicationController") ||
+            (before && same(get(before, "apiVersion"), get(ref, "apiVersion")) &&
+             same(get(before, "kind"), get(ref, "kind"))))
+                return;
+        fault_invalid_str(c, AT(at, "apiVersion"), version, "apiVersion must specify API group");
+}
+
 static void check_target(struct check *c, const struct at *at, const struct value *target) {
         static const char *const kinds[] = { "Utilization", "Value", "AverageValue", NULL };
         static const char *const quantities[] = { "value", "averageValue" };
@@ -211,7 +224,7 @@ void check_hpa(struct check *c) {
                 late_invalid(c, AT(at, "maxReplicas"), get(spec, "maxReplicas"), "must be greater than or equal to 1");
         if (has_least && most < least)
                 fault_invalid_int(c, AT(at, "maxReplicas"), most, "must be greater than or equal to `minReplicas`");
-        check_reference(c, AT(at, "scaleTargetRef"), get(spec, "scaleTargetRef"));
+        check_scaled(c, AT(at, "scaleTargetRef"), get(spec, "scaleTargetRef"));
         for (EACH(i, metrics))
                 check_metric(c, AT_INDEX(AT(at, "metrics"), i), item_of(metrics, i));
         check_old_target(c, at, spec);

@@ -237,6 +237,28 @@ static const struct value *with_free_parts(struct check *c, const struct value *
         return value_with(c->a, old, STR("spec"), spec);
 }
 
+/* Resources of containers may change, too, as long as their number and names stay. */
+static const struct value *with_resources(struct check *c, const struct value *old, const struct value *now) {
+        static const char *const lists[] = { "containers", "initContainers" };
+
+        for (size_t i = 0; i < 2; i++) {
+                const struct value *before = get(old, lists[i]), *after = get(now, lists[i]);
+                struct value_list_builder b = { 0 };
+
+                if (list_count(before) != list_count(after))
+                        continue;
+                for (EACH(j, before)) {
+                        const struct value *one = item_of(before, j);
+
+                        if (same(get(one, "name"), get(item_of(after, j), "name")))
+                                one = value_with(c->a, one, STR("resources"), get(item_of(after, j), "resources"));
+                        value_list_add(&b, one);
+                }
+                old = value_with(c->a, old, str_from(lists[i]), value_list_end(&b, c->a, 0));
+        }
+        return old;
+}
+
 static void check_job_update(struct check *c, const struct at *at, const struct value *spec) {
         static const char *const fixed[] = { "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy",
                                              "successPolicy" };
@@ -251,9 +273,12 @@ static void check_job_update(struct check *c, const struct at *at, const struct 
                               "can only be modified in tandem with spec.parallelism");
         if (!same_semantically(get(spec, "selector"), get(before, "selector")))
                 fault_invalid_raw(c, AT(at, "selector"), selector_json(get(spec, "selector"), c->a), "field is immutable");
-        if (suspended && !ran)
+        if (suspended && !ran) {
                 old_template = with_free_parts(c, old_template, get(spec, "template"));
-        check_immutable(c, AT(at, "template"), get(spec, "template"), old_template);
+                check_immutable(c, AT(at, "template.spec"), value_path(spec, "template", "spec", NULL),
+                                with_resources(c, get(old_template, "spec"), value_path(spec, "template", "spec", NULL)));
+        } else
+                check_immutable(c, AT(at, "template"), get(spec, "template"), old_template);
         for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
                 check_immutable(c, AT_STR(at, str_from(fixed[i])), get(spec, fixed[i]), get(before, fixed[i]));
 }

@@ -46,7 +46,7 @@ void check_config_map(struct check *c) {
                 bytes += decoded_bytes(value_text(m->value));
         }
         if (bytes > DATA_MAX_BYTES)
-                fault_too_long(c, AT(NULL, ""), DATA_MAX_BYTES);
+                fault_too_long(c, AT_KEY(NULL, STR("")), DATA_MAX_BYTES); /* "[]": so the server calls it */
 }
 
 /* --- Secret --- */

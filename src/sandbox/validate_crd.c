@@ -141,15 +141,15 @@ static void check_list_map(struct check *c, const struct at *at, const struct va
         for (EACH(i, keys)) {
                 struct str key = value_text(item_of(keys, i));
                 const struct value *property = value_get(properties, key);
-                const struct at *key_at = AT_INDEX(AT(at, "x-kubernetes-list-map-keys"), i);
                 struct str type = text_of(property, "type");
 
                 if (!items || !str_eqc(text_of(items, "type"), "object"))
                         break;
                 if (!property)
-                        fault_invalid_str(c, key_at, key, "entries must all be names of item properties");
+                        fault_invalid(c, AT(at, "x-kubernetes-list-map-keys"), keys,
+                                      "entries must all be names of item properties");
                 else if (str_eqc(type, "array") || str_eqc(type, "object"))
-                        fault_invalid_str(c, AT(AT_KEY(properties_at, key), "type"), type,
+                        fault_invalid_str(c, AT(AT_KEY(properties_at, key), "type"), text_of(items, "type"),
                                           "must be a scalar type if parent array's x-kubernetes-list-type is map");
         }
         for (EACH(i, keys)) {
@@ -271,16 +271,44 @@ static void check_column(struct check *c, const struct at *at, const struct valu
                 fault_invalid_str(c, AT(at, "JSONPath"), path, "must be a simple json path starting with .");
 }
 
-static void check_version(struct check *c, const struct at *at, const struct value *version) {
-        const struct value *columns = get(version, "additionalPrinterColumns");
-        const struct value *schema = value_path(version, "schema", "openAPIV3Schema", NULL);
+/* The parts of a version. What all versions have alike the server keeps, and reports, once for all of them. */
+enum part { PART_SCHEMA, PART_SUBRESOURCES, PART_COLUMNS, PART_COUNT };
+static const char *const part_fields[] = { "schema", "subresources", "additionalPrinterColumns" };
+
+static bool is_shared(const struct value *versions, enum part part) {
+        for (EACH(i, versions))
+                if (!same_semantically(get(item_of(versions, i), part_fields[part]),
+                                       get(item_of(versions, 0), part_fields[part])))
+                        return false;
+        return true;
+}
+
+static void check_part(struct check *c, const struct at *at, const struct value *version, enum part part) {
+        const struct value *v = get(version, part_fields[part]);
+
+        if (part == PART_SCHEMA && get(v, "openAPIV3Schema"))
+                check_open_api(c, at, get(v, "openAPIV3Schema"));
+        if (part == PART_SUBRESOURCES)
+                check_subresources(c, at, v);
+        for (size_t i = 0; part == PART_COLUMNS && i < list_count(v); i++)
+                check_column(c, AT_INDEX(at, i), item_of(v, i));
+}
+
+static void check_version(struct check *c, const struct at *at, const struct value *versions, size_t i) {
+        const struct value *version = item_of(versions, i);
 
         check_text_joined(c, AT(at, "name"), TEXT_DNS_1035_LABEL, text_of(version, "name"), ",");
-        if (schema)
-                check_open_api(c, AT(at, "schema"), schema);
-        check_subresources(c, AT(at, "subresources"), get(version, "subresources"));
-        for (EACH(i, columns))
-                check_column(c, AT_INDEX(AT(at, "additionalPrinterColumns"), i), item_of(columns, i));
+        for (enum part part = PART_SCHEMA; part < PART_COUNT; part++)
+                if (!is_shared(versions, part))
+                        check_part(c, AT_STR(at, str_from(part_fields[part])), version, part);
+}
+
+static void check_shared(struct check *c, const struct at *at, const struct value *versions) {
+        static const char *const names[] = { "validation", "subresources", "additionalPrinterColumns" };
+
+        for (enum part part = PART_SCHEMA; list_count(versions) && part < PART_COUNT; part++)
+                if (is_shared(versions, part))
+                        check_part(c, AT_STR(at, str_from(names[part])), item_of(versions, 0), part);
 }
 
 /* Go's struct of a version is long; its text is not rebuilt, and the message goes without the value. */
@@ -295,7 +323,7 @@ static void check_versions(struct check *c, const struct at *at, const struct va
                 storage += truth_of(item_of(versions, i), "storage");
                 for (size_t j = 0; j < i; j++)
                         unique = unique && !same(get(item_of(versions, j), "name"), get(item_of(versions, i), "name"));
-                check_version(c, AT_INDEX(at, i), item_of(versions, i));
+                check_version(c, AT_INDEX(at, i), versions, i);
         }
         if (!unique)
                 fault_invalid(c, at, versions, "must contain unique version names");
@@ -394,10 +422,13 @@ void check_crd(struct check *c) {
         else if (!str_eqc(scope, "Cluster") && !str_eqc(scope, "Namespaced"))
                 fault_unsupported(c, AT(at, "scope"), scope, "\"Cluster\", \"Namespaced\"");
         check_versions(c, AT(at, "versions"), get(spec, "versions"));
+        if (count_of(spec, "versions"))
+                check_text_joined(c, AT(at, "version"), TEXT_DNS_1035_LABEL, text_of(item_of(get(spec, "versions"), 0), "name"), ",");
         for (size_t i = 0; i < 4; i++)
                 if (!text_of(names, needed[i]).n)
                         fault_required(c, AT_STR(names_at, str_from(needed[i])), "");
         check_names(c, names_at, names);
+        check_shared(c, at, get(spec, "versions"));
         if (!c->live)
                 return;
         check_fixed(c, AT(at, "scope"), get(spec, "scope"), get(old, "scope"));

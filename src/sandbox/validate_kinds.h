@@ -11,6 +11,7 @@ struct kind_rules {
         kind_check check;  /* NULL: metadata only */
         bool merges;       /* the server merges equal findings (kinds with generated rules) */
         bool names_itself; /* `check` sees to the metadata of a creation */
+        bool any_finalizer; /* finalizers without a domain are let through */
 };
 /* Ends with a NULL kind. */
 extern const struct kind_rules kinds_table[];

@@ -52,7 +52,7 @@ static void check_owner(struct check *c, const struct at *at, const struct value
         if (!api_version.n)
                 fault_required(c, AT(at, "apiVersion"), "must not be empty");
         else if (slash >= 0 && ((size_t)slash + 1 == api_version.n || str_find(api_version, '/', (size_t)slash + 1) >= 0))
-                fault_invalid_str(c, AT(at, "apiVersion"), api_version, "version must not be empty");
+                fault_invalid_str(c, AT(at, "apiVersion"), api_version, "must be <group>/<version> or <version>");
         for (size_t i = 0; i < 3; i++)
                 if (!text_of(owner, rest[i]).n)
                         fault_required(c, AT_STR(at, str_from(rest[i])), "must not be empty");

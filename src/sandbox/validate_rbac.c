@@ -44,8 +44,11 @@ void check_cluster_role(struct check *c) {
         check_rules(c, false);
         if (aggregation && !list_count(selectors))
                 fault_required(c, at, "at least one clusterRoleSelector required if aggregationRule is non-nil");
-        for (EACH(i, selectors))
+        for (EACH(i, selectors)) {
                 check_selector(c, AT_INDEX(at, i), item_of(selectors, i));
+                if (!selector_is_usable(item_of(selectors, i)))
+                        fault_invalid(c, AT_INDEX(at, i), NULL, "invalid label selector.");
+        }
 }
 
 static void check_subject(struct check *c, const struct at *at, const struct value *subject, bool namespaced) {

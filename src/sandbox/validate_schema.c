@@ -329,17 +329,22 @@ static void check_bound(const struct node *n, struct result *r, const char *rule
 }
 
 static void check_range(const struct node *n, struct result *r) {
-        struct str type = text_of(n->schema, "type"), format = text_of(n->schema, "format");
+        struct str format = text_of(n->schema, "format"), with = STR("(default format)");
         double d = number_of(n->v);
+        bool small = str_eqc(format, "int32");
 
-        if (str_eqc(type, "integer") && str_eqc(format, "int32") && (d > INT32_MAX || d < INT32_MIN))
-                result_add(n->c, r,
-                           (struct fault){ .kind = FAULT_PLAIN,
-                                           .shown = STR("\"\""),
-                                           .text = arena_strf(n->c->a,
-                                                              "Checked value must be of type integer with format int32 "
-                                                              "in %.*s",
-                                                              STR_FMT(n->path)) });
+        if (!str_eqc(text_of(n->schema, "type"), "integer") ||
+            (n->v->kind == VALUE_INT && (!small || (d <= INT32_MAX && d >= INT32_MIN))))
+                return;
+        if (n->v->kind == VALUE_DECIMAL && floor(d) == d && fabs(d) < 1e15)
+                return;
+        if (small || str_eqc(format, "int64"))
+                with = arena_strf(n->c->a, "with format %.*s", STR_FMT(format));
+        result_add(n->c, r,
+                   (struct fault){ .kind = FAULT_PLAIN,
+                                   .shown = STR("\"\""),
+                                   .text = arena_strf(n->c->a, "Checked value must be of type integer %.*s in %.*s",
+                                                      STR_FMT(with), STR_FMT(n->path)) });
 }
 
 static void check_number(const struct node *n, struct result *r) {
