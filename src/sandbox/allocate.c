@@ -196,7 +196,69 @@ static const struct value *allocate_ports(struct call *c, const struct value *li
         return with_spec(service, "ports", value_list_end(&list, c->a, 0), c->a);
 }
 
+/* ---- fields that depend on the type (dropTypeDependentFields) ---- */
+
+static bool is_external(const struct value *service) {
+        struct str type = value_text(spec_of(service, "type"));
+
+        return str_eqc(type, "NodePort") || str_eqc(type, "LoadBalancer") ||
+               (str_eqc(type, "ClusterIP") && value_count(spec_of(service, "externalIPs")));
+}
+
+static bool is_balanced(const struct value *service) {
+        return str_eqc(value_text(spec_of(service, "type")), "LoadBalancer");
+}
+
+static const struct {
+        const char *field;
+        bool (*needs)(const struct value *service);
+} dependent[] = {
+        { "clusterIP", needs_ip },          { "clusterIPs", needs_ip },
+        { "ipFamilies", needs_ip },         { "ipFamilyPolicy", needs_ip },
+        { "internalTrafficPolicy", needs_ip }, { "externalTrafficPolicy", is_external },
+        { "allocateLoadBalancerNodePorts", is_balanced }, { "loadBalancerClass", is_balanced },
+};
+
+static const struct value *without_node_ports(struct call *c, const struct value *live, const struct value *service) {
+        const struct value *ports = spec_of(service, "ports");
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; value_is(ports, VALUE_LIST) && i < ports->list.count; i++) {
+                const struct value *port = ports->list.items[i], *old = find_port(live, port);
+                bool is_same = old && value_equal(old, value_getc(port, "nodePort"));
+
+                value_list_add(&list, is_same ? value_with(c->a, port, STR("nodePort"), NULL) : port);
+        }
+        return with_spec(service, "ports", value_list_end(&list, c->a, 0), c->a);
+}
+
+/* What the old type needed and the new one does not goes, when the writer left it as it was. */
+static const struct value *drop_dependent(struct call *c, const struct value *live, const struct value *service) {
+        for (size_t i = 0; i < ARRAY_LEN(dependent); i++) {
+                const struct value *now = spec_of(service, dependent[i].field), *old = spec_of(live, dependent[i].field);
+
+                if (now && old && value_equal(now, old) && dependent[i].needs(live) && !dependent[i].needs(service))
+                        service = with_spec(service, dependent[i].field, NULL, c->a);
+        }
+        if (needs_ports(live) && !needs_ports(service))
+                service = without_node_ports(c, live, service);
+        return service;
+}
+
+/* NormalizeClusterIPs: who writes the one field means the other too. */
+static const struct value *normalize_ips(struct call *c, const struct value *live, const struct value *service) {
+        const struct value *ip = spec_of(service, "clusterIP"), *ips = spec_of(service, "clusterIPs");
+        const struct value *old = spec_of(live, "clusterIP"), *old_ips = spec_of(live, "clusterIPs");
+        bool changed = !ip != !old || (ip && old && !value_equal(ip, old));
+
+        if (!ips || !old_ips || !value_equal(ips, old_ips) || !changed)
+                return service;
+        return with_spec(service, "clusterIPs", ip ? one_item(ip, c->a) : NULL, c->a);
+}
+
 int allocate_service(struct call *c, const struct value *live, const struct value **object) {
+        if (live)
+                *object = drop_dependent(c, live, normalize_ips(c, live, *object));
         if (needs_ip(*object) && allocate_ip(c, live, object) < 0)
                 return -1;
         if (needs_ports(*object))

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/yaml.h"
 #include "sandbox/codec.h"
+#include "sandbox/prepare.h"
 #include "sandbox/status.h"
 
 #define SUMMARY_BYTES 30
@@ -84,6 +85,15 @@ static void warn_all(struct call *c, const struct causes *strict) {
                 call_warn(c, strict->items[i].message);
 }
 
+/* An empty list of managedFields means "forget the owners", though decoding drops empty lists. */
+static const struct value *with_emptied_owners(const struct value *object, const struct value *body, struct arena *a) {
+        const struct value *owners = value_path(body, "metadata", "managedFields", NULL);
+
+        if (!value_is(owners, VALUE_LIST) || owners->list.count > 0)
+                return object;
+        return meta_with(object, "managedFields", owners, a);
+}
+
 /* Decodes; *ret_why is empty or the text of what is wrong. */
 static const struct value *decode(struct call *c, const struct type *type, const struct value *body,
                                   struct str *ret_why) {
@@ -99,7 +109,7 @@ static const struct value *decode(struct call *c, const struct type *type, const
         else
                 warn_all(c, &strict);
         causes_done(&strict);
-        return object;
+        return object ? with_emptied_owners(object, body, c->a) : NULL;
 }
 
 /* ---- bodies of POST and PUT ---- */
@@ -200,6 +210,64 @@ static int refuse_patch(struct call *c, const struct value *document, struct str
         return r;
 }
 
+/* fmt's %v of JSON: map[a:b c:[d e]]. */
+static void add_go(struct buf *out, const struct value *v) {
+        if (v->kind == VALUE_MAP) {
+                buf_addc(out, "map[");
+                for (size_t i = 0; i < v->map.count; i++) {
+                        buf_addf(out, "%s%.*s:", i ? " " : "", STR_FMT(v->map.members[i].key));
+                        add_go(out, v->map.members[i].value);
+                }
+                buf_addch(out, ']');
+        } else if (v->kind == VALUE_LIST) {
+                buf_addch(out, '[');
+                for (size_t i = 0; i < v->list.count; i++) {
+                        if (i)
+                                buf_addch(out, ' ');
+                        add_go(out, v->list.items[i]);
+                }
+                buf_addch(out, ']');
+        } else if (v->kind == VALUE_STRING) {
+                buf_add(out, v->text);
+        } else if (v->kind == VALUE_NULL) {
+                buf_addc(out, "<nil>");
+        } else {
+                value_print(v, out);
+        }
+}
+
+/* A strategic merge patch is not decoded from text: the same mistake has other words. */
+static struct str strategic_why(struct call *c, struct str why) {
+        static const char of_type[] = " of type ";
+        const char *at = memmem(why.p, why.n, of_type, sizeof of_type - 1);
+
+        if (!at)
+                return why;
+        struct str type = str_from(at + sizeof of_type - 1);
+        if (str_starts(type, STR("[]")))
+                return STR("cannot restore slice from string");
+        if (str_starts(type, STR("map[")))
+                return STR("cannot restore map from string");
+        if (str_find(type, '.', 0) >= 0)
+                return STR("cannot restore struct from: string");
+        return arena_strf(c->a, "unrecognized type: %.*s", STR_FMT(type));
+}
+
+static int refuse_strategic(struct call *c, struct str why) {
+        _cleanup_(buf_done) struct buf shown = buf_make(KUBE_MAX_OBJECT_BYTES), quoted = buf_make(KUBE_MAX_OBJECT_BYTES);
+        struct causes causes = { .arena = c->a };
+        const struct value *patch;
+
+        if (json_parse(c->req->body, c->a, &patch, NULL) == 0)
+                add_go(&shown, patch);
+        value_print_string(buf_str(&shown), &quoted);
+        causes_add(&causes, "FieldValueInvalid", STR("patch"), "Invalid value: %.*s: %.*s", STR_FMT(buf_str(&quoted)),
+                   STR_FMT(strategic_why(c, why)));
+        int r = status_invalid(c, (struct str){ 0 }, (struct str){ 0 }, (struct str){ 0 }, &causes);
+        causes_done(&causes);
+        return r;
+}
+
 int body_patched(struct call *c, const struct type *type, struct str api_version, struct str kind,
                  const struct value *document, const struct value **ret) {
         struct str v = value_text(value_getc(document, "apiVersion")), k = value_text(value_getc(document, "kind"));
@@ -218,6 +286,8 @@ int body_patched(struct call *c, const struct type *type, struct str api_version
                                                STR_FMT(k), STR_FMT(v)));
         }
         const struct value *object = decode(c, type, document, &why);
+        if (why.n && str_eqc(media_type(c->req->content_type), "application/strategic-merge-patch+json"))
+                return refuse_strategic(c, why);
         if (why.n)
                 return refuse_patch(c, document, why);
         *ret = with_kind(object, api_version, kind, c->a);
@@ -239,7 +309,8 @@ int body_merged(struct call *c, const struct value *merged, const struct value *
 const struct value *body_default(struct call *c, const struct value *object) {
         if (c->kind->is_custom)
                 object = codec_prune(c->kind->type, object, c->a);
-        return codec_default(c->kind->type, c->kind->api_version, c->kind->resource->kind, object, c->a);
+        object = codec_default(c->kind->type, c->kind->api_version, c->kind->resource->kind, object, c->a);
+        return prepare_default(c, object);
 }
 
 /* ---- DeleteOptions ---- */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/convert.h"
 
+#include "sandbox/codec.h"
+
 struct renaming {
         const char *from, *to;
 };
@@ -98,6 +100,15 @@ static const struct value *autoscaler_to_v1(const struct value *v, struct arena 
         return replace(v, "status", "currentMetrics", "currentCPUUtilizationPercentage", current, a);
 }
 
+/* Which empty fields are written out is the version's own. */
+static const struct value *as_printed(const struct kind *to, const struct value *object, struct arena *a) {
+        struct causes strict = { .arena = a };
+
+        codec_decode(to->type, object, false, a, &object, &strict, NULL);
+        causes_done(&strict);
+        return object;
+}
+
 const struct value *convert(const struct kind *from, const struct kind *to, const struct value *object,
                             struct arena *a) {
         if (from == to)
@@ -106,8 +117,9 @@ const struct value *convert(const struct kind *from, const struct kind *to, cons
         if (from->is_custom)
                 return object;
         if (str_eqc(from->resource->kind, "Event"))
-                return convert_event(object, to->resource->group.n == 0, a);
-        if (str_eqc(from->resource->kind, "HorizontalPodAutoscaler"))
-                return str_eqc(to->resource->version, "v2") ? autoscaler_to_v2(object, a) : autoscaler_to_v1(object, a);
-        return object;
+                object = convert_event(object, to->resource->group.n == 0, a);
+        else if (str_eqc(from->resource->kind, "HorizontalPodAutoscaler"))
+                object = str_eqc(to->resource->version, "v2") ? autoscaler_to_v2(object, a)
+                                                              : autoscaler_to_v1(object, a);
+        return as_printed(to, object, a);
 }

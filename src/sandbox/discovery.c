@@ -35,6 +35,10 @@ static void add_list(struct buf *out, const char *name, struct str comma_separat
         buf_addch(out, ']');
 }
 
+/* Custom resources' verbs in the old list, in the order in which that server writes them. */
+#define CUSTOM_VERBS                                                                                                   \
+        ",\"verbs\":[\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"create\",\"update\",\"watch\"]"
+
 static void add_verbs(struct buf *out, unsigned verbs) {
         bool is_first = true;
 
@@ -111,10 +115,8 @@ static struct str aggregated(struct call *c, bool is_core) {
                         buf_addc(&out, "]},");
                 if (new_group) {
                         buf_addc(&out, "{\"metadata\":{");
-                        if (!is_core) {
+                        if (!is_core)
                                 add_pair(&out, "name", k->resource->group);
-                                buf_addc(&out, ",\"creationTimestamp\":null");
-                        }
                         buf_addc(&out, "},\"versions\":[");
                 }
                 if (new_version) {
@@ -141,7 +143,10 @@ static void add_plain_resource(struct buf *out, const struct kind *k) {
         add_pair(out, "singularName", r->singular);
         buf_addf(out, ",\"namespaced\":%s", r->namespaced ? "true" : "false");
         add_pair(out, "kind", r->kind);
-        add_verbs(out, r->verbs);
+        if (k->is_custom)
+                buf_addc(out, CUSTOM_VERBS);
+        else
+                add_verbs(out, r->verbs);
         add_list(out, "shortNames", r->short_names);
         add_list(out, "categories", r->categories);
         if (r->storage_hash.n)
@@ -236,7 +241,7 @@ static struct str group_list(struct call *c) {
 static struct str one_group(struct call *c, const struct kind *first) {
         _cleanup_(buf_done) struct buf out = buf_make(DOCUMENT_MAX_BYTES);
 
-        add_group(&out, c, first, "\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",");
+        add_group(&out, c, first, "\"kind\":\"APIGroup\",\"apiVersion\":\"v1\"");
         return arena_str(c->a, buf_str(&out));
 }
 

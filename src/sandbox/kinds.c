@@ -177,12 +177,12 @@ static void add_subresources(struct resource *r, const struct value *version, st
 
         r->has_scale = value_getc(subs, "scale") != NULL;
         r->has_status = value_getc(subs, "status") != NULL;
-        if (r->has_scale)
-                list[r->sub_count++] = scale_sub;
         if (r->has_status) {
                 list[r->sub_count] = status_sub;
                 list[r->sub_count++].kind = r->kind;
         }
+        if (r->has_scale)
+                list[r->sub_count++] = scale_sub;
         r->subs = list;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/namespace.h"
 
+#include "base/json.h"
 #include "base/map.h"
 #include "sandbox/write.h"
 
@@ -328,6 +329,20 @@ void namespaces_tell(struct namespaces *n, const struct kind *kind, const struct
 
 /* ---- life ---- */
 
+/* The API server's own Service. */
+static void make_kubernetes_service(struct call *c) {
+        static const char text[] =
+                "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"kubernetes\",\"namespace\":"
+                "\"default\",\"labels\":{\"component\":\"apiserver\",\"provider\":\"kubernetes\"}},\"spec\":{"
+                "\"clusterIP\":\"10.96.0.1\",\"type\":\"ClusterIP\",\"ports\":[{\"name\":\"https\",\"port\":443,"
+                "\"protocol\":\"TCP\",\"targetPort\":6443}]}}";
+        const struct value *service;
+
+        if (json_parse(str_from(text), c->a, &service, NULL) == 0 &&
+            write_aim(c, (struct str){ 0 }, STR("services"), STR("default"), STR("kubernetes")))
+                write_make(c, service);
+}
+
 struct namespaces *namespaces_new(struct sandbox *s) {
         static const char *const names[] = { "kube-system", "kube-public", "kube-node-lease", "default" };
         struct namespaces *n = mem_zalloc(sizeof *n);
@@ -344,6 +359,7 @@ struct namespaces *namespaces_new(struct sandbox *s) {
                 write_make(&c, named(a, "v1", "Namespace", (struct str){ 0 }, names[i]));
                 arm(n, str_from(names[i]), false, NEW_MS);
         }
+        make_kubernetes_service(&c);
         call_end(&c);
         return n;
 }

@@ -121,6 +121,13 @@ static int update_daemon_set(struct call *c, const struct value *live, const str
         return 0;
 }
 
+const struct value *prepare_default(struct call *c, const struct value *object) {
+        if (c->kind->is_custom || !str_eqc(c->kind->resource->kind, "DaemonSet") ||
+            value_path(object, "metadata", "annotations", TEMPLATE_GENERATION, NULL))
+                return object;
+        return with_template_generation(object, 0, c->a);
+}
+
 /* ---- Namespace: the label of a generated name ---- */
 
 static int create_namespace(struct call *c, const struct value **object) {
@@ -175,8 +182,10 @@ int prepare_create(struct call *c, const struct value **object) {
         size_t i = find(c);
         int r = i < ARRAY_LEN(kinds) && kinds[i].create ? kinds[i].create(c, object) : 0;
 
-        if (r == 0)
-                *object = full_status(c, *object);
+        /* What was reset is shown as the server reads it back: decoded and defaulted. */
+        if (r == 0 && !c->kind->is_custom && c->kind->strategy->flags & STRATEGY_STATUS)
+                *object = codec_default(c->kind->type, c->kind->api_version, c->kind->resource->kind,
+                                        full_status(c, *object), c->a);
         return r;
 }
 

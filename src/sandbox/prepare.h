@@ -20,6 +20,9 @@ void allocator_tell(struct allocator *al, const struct value *before, const stru
 /* Fills in clusterIP(s), ipFamilies and nodePorts. -1: refused. */
 int allocate_service(struct call *c, const struct value *live, const struct value **object);
 
+/* What conversion to the server's internal form makes of a defaulted object, before managedFields are computed. */
+const struct value *prepare_default(struct call *c, const struct value *object);
+
 /* 0, or -1 with the refusal in the call's answer. */
 int prepare_create(struct call *c, const struct value **object);
 int prepare_update(struct call *c, const struct value *live, const struct value **object);

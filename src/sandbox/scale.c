@@ -204,6 +204,16 @@ static void write_scale(struct call *c, enum kube_method method, struct version 
                 serve_value(c, 200, scale_of(c, write_live(c, v)));
 }
 
+static void refuse_missing(struct call *c) {
+        const struct cause cause = {
+                .message = arena_strf(c->a, "the spec replicas field \"%.*s\" does not exist",
+                                      STR_FMT(paths_of(c->kind).replicas)),
+        };
+        const struct status_details d = { .causes = &cause, .cause_count = 1 };
+
+        status_refuse(c, 500, "InternalError", &d, "Internal error occurred: %.*s", STR_FMT(cause.message));
+}
+
 void serve_scale(struct call *c, enum kube_method method) {
         bool is_apply = method == KUBE_PATCH && serve_is_apply(c);
         const char *options = method == KUBE_PUT ? "UpdateOptions" : "PatchOptions";
@@ -215,9 +225,7 @@ void serve_scale(struct call *c, enum kube_method method) {
                 return;
         const struct value *parent = write_live(c, live);
         if (c->kind->is_custom && !at_path(parent, paths_of(c->kind).replicas) && method == KUBE_GET)
-                status_refuse(c, 500, "InternalError", NULL,
-                              "Internal error occurred: the spec replicas field \"%.*s\" does not exist",
-                              STR_FMT(paths_of(c->kind).replicas));
+                refuse_missing(c);
         else if (method == KUBE_GET)
                 serve_value(c, 200, scale_of(c, parent));
         else

@@ -397,7 +397,7 @@ static int unescape(struct str s, struct arena *a, struct str *ret, struct err *
 
         for (size_t i = 0; i < s.n; i++) {
                 if (s.p[i] == ',' || s.p[i] == '=')
-                        return err_set(err, ERR_INVAL, "invalid field selector: unescaped character in value: %c",
+                        return err_set(err, ERR_INVAL, "invalid field selector: unescaped character in value: %d",
                                        s.p[i]);
                 if (s.p[i] == '\\' && (++i == s.n || !strchr("\\,=", s.p[i])))
                         return err_set(err, ERR_INVAL, "invalid field selector: invalid escape sequence: \\%.*s",

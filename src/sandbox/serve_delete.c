@@ -89,6 +89,11 @@ void serve_delete(struct call *c) {
         if (read_options(c, &o) < 0)
                 return;
         struct version *live = serve_live(c);
+        if (live && str_eqc(c->kind->resource->kind, "Job") && str_eqc(c->at.group, "batch") && !o.has_orphan &&
+            o.propagation.n == 0)
+                call_warn(c, STR("child pods are preserved by default when jobs are deleted; set "
+                                 "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
+                                 "this warning"));
         if (!live || write_delete(c, live, &o, &is_gone, &last) < 0)
                 return;
         if (is_gone && !(c->kind->strategy->flags & STRATEGY_RETURN_DELETED))

@@ -16,17 +16,22 @@
 
 /* ---- forms of an object ---- */
 
-void form_add_object(struct buf *out, const struct kind *kind, struct version *v, struct arena *a) {
+/* All but the opening brace, kind and apiVersion, which is the same text for all versions of a custom resource. */
+static void add_rest(struct buf *out, const struct kind *kind, struct version *v, struct arena *a) {
         _cleanup_(version_unrefp) struct version *converted = NULL;
 
-        buf_addc(out, "{\"kind\":");
-        value_print_string(kind->resource->kind, out);
-        buf_addf(out, ",\"apiVersion\":\"%.*s\",", STR_FMT(kind->api_version));
         if (kind != kind->storage && !kind->is_custom) {
                 converted = version_new(convert(kind->storage, kind, v->value, a), v->rv);
                 v = converted;
         }
         buf_add(out, version_text(v));
+}
+
+void form_add_object(struct buf *out, const struct kind *kind, struct version *v, struct arena *a) {
+        buf_addc(out, "{\"kind\":");
+        value_print_string(kind->resource->kind, out);
+        buf_addf(out, ",\"apiVersion\":\"%.*s\",", STR_FMT(kind->api_version));
+        add_rest(out, kind, v, a);
 }
 
 void form_add_partial(struct buf *out, struct version *v) {
@@ -313,11 +318,11 @@ static struct str list_meta(struct call *c, const struct list_options *o, const 
 static void add_item(struct buf *out, struct call *c, enum form form, struct version *v) {
         if (form == FORM_PARTIAL) {
                 form_add_partial(out, v);
-        } else if (c->kind->is_custom || c->kind != c->kind->storage) {
+        } else if (c->kind->is_custom) {
                 form_add_object(out, c->kind, v, c->a);
         } else {
                 buf_addch(out, '{');
-                buf_add(out, version_text(v));
+                add_rest(out, c->kind, v, c->a);
         }
 }
 

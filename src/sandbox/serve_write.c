@@ -62,7 +62,7 @@ void serve_create(struct call *c) {
 static void create_by_update(struct call *c, const struct value *object) {
         struct version *v = NULL;
 
-        object = meta_with(wiped(object, c->a), "resourceVersion", NULL, c->a);
+        object = wiped(object, c->a);
         if (place_in_namespace(c, &object) < 0)
                 return;
         object = write_managed(c, NULL, body_default(c, object));
@@ -254,7 +254,6 @@ static int parse_config(struct call *c, const struct value **ret) {
 
 static int check_config(struct call *c, const struct value *config) {
         struct str version = value_text(value_getc(config, "apiVersion")), kind = value_text(value_getc(config, "kind"));
-        struct str name = meta_text(config, "name"), namespace = meta_text(config, "namespace");
 
         if (!str_eq(version, c->kind->api_version) || !str_eq(kind, c->kind->resource->kind)) {
                 struct str group = schema_group(version);
@@ -262,13 +261,6 @@ static int check_config(struct call *c, const struct value *config) {
                 return status_bad_request(c, "invalid object type: %.*s/%.*s, Kind=%.*s", STR_FMT(group),
                                           STR_FMT(schema_version(version)), STR_FMT(kind));
         }
-        if (name.n && !str_eq(name, c->at.name))
-                return status_bad_request(c, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
-                                          STR_FMT(name), STR_FMT(c->at.name));
-        if (namespace.n && !str_eq(namespace, c->at.namespace))
-                return status_bad_request(
-                        c, "the namespace of the object (%.*s) does not match the namespace on the URL (%.*s)",
-                        STR_FMT(namespace), STR_FMT(c->at.namespace));
         return 0;
 }
 
@@ -306,13 +298,14 @@ static void apply_to_nothing(struct call *c, const struct value *config) {
                                            STR_FMT(uid)));
                 return;
         }
-        config = meta_with_text(config, "name", c->at.name, c->a);
-        if (c->at.namespace.n)
+        if (meta_text(config, "name").n == 0)
+                config = meta_with_text(config, "name", c->at.name, c->a);
+        if (c->at.namespace.n && meta_text(config, "namespace").n == 0)
                 config = meta_with_text(config, "namespace", c->at.namespace, c->a);
         if (apply(c, NULL, config, &object) < 0 || body_merged(c, object, &object) < 0)
                 return;
-        object = meta_with(wiped(body_default(c, object), c->a), "resourceVersion", NULL, c->a);
-        if (write_create(c, object, &v) < 0)
+        object = wiped(body_default(c, object), c->a);
+        if (serve_check_names(c, object) < 0 || write_create(c, object, &v) < 0)
                 return;
         answer_object(c, 201, v);
         version_unref(v);
@@ -328,7 +321,7 @@ static void apply_to_live(struct call *c, struct version *live, const struct val
                 answer_object(c, 200, held);
                 return;
         }
-        if (body_merged(c, object, &object) < 0)
+        if (serve_check_names(c, object) < 0 || body_merged(c, object, &object) < 0)
                 return;
         if (write_update(c, held, body_default(c, object), &v) == 0)
                 answer_object(c, 200, v);

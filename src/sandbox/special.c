@@ -213,8 +213,11 @@ static void serve_review(struct call *c) {
                                     STR("authenticated"), &value_false);
         else
                 status = value_with(c->a, NULL, STR("allowed"), &value_true);
+        review = write_managed(c, NULL, review);
         if (!value_getc(review, "metadata"))
                 review = value_with(c->a, review, STR("metadata"), &value_empty_map);
+        if (str_eqc(kind, "SelfSubjectReview"))
+                review = meta_with_text(review, "creationTimestamp", c->now, c->a);
         serve_value(c, 201, value_with(c->a, review, STR("status"), status));
 }
 

@@ -244,7 +244,8 @@ static bool begin(struct sandbox_watch *w) {
                 break;
         }
         w->rv = store_rv(w->sandbox->store);
-        if (w->begin == BEGIN_INITIAL && w->bookmarks)
+        /* Also a watch from "0" is told where its initial events end. */
+        if ((w->begin == BEGIN_INITIAL || (w->begin == BEGIN_STATE && w->floor == 0)) && w->bookmarks)
                 send_bookmark(w, true);
         return true;
 }

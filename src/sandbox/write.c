@@ -157,7 +157,8 @@ int write_create(struct call *c, const struct value *object, struct version **re
         r = validate(c, NULL, object, NULL);
         if (r < 0)
                 return r;
-        if (meta_text(object, "resourceVersion").n)
+        /* Only a POST is refused: an apply or PUT that creates just loses it. */
+        if (meta_text(object, "resourceVersion").n && c->req && c->req->method == KUBE_POST)
                 return status_internal(c, "resourceVersion should not be set on objects to be created");
 
         struct str name = meta_text(object, "name");
