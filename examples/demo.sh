@@ -26,6 +26,10 @@ case ${1-} in
 esac
 
 prepare() {
+	if [ -n "${KUBECONFIG-}" ] && ! command -v "${TRUCE_TEST_KUBECTL:-kubectl}" >/dev/null; then
+		printf 'KUBECONFIG is set, but there is no kubectl (TRUCE_TEST_KUBECTL names one)\n' >&2
+		exit 1
+	fi
 	if [ -n "${KUBECONFIG-}" ]; then tests/install-packages.sh build; else tests/install-packages.sh cluster; fi
 	printf 'building %s\n' "$TRUCE_BUILD_DIR"
 	if ! { cmake --preset release -B "$TRUCE_BUILD_DIR" && ninja -C "$TRUCE_BUILD_DIR" truce; } >build/demo.log 2>&1; then

@@ -32,7 +32,11 @@ if [ "$(id -u)" != 0 ]; then
 	}
 	as_root=(sudo)
 fi
+# A new machine may be at its first upgrade: that lock is waited for. (sudo passes no environment on.)
+apt_get() {
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"
+}
+
 printf 'installing: %s\n' "${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
-"${as_root[@]}" apt-get -qq update
-"${as_root[@]}" apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null
+apt_get update
+apt_get install -y --no-install-recommends "${missing[@]}" >/dev/null
