@@ -4,13 +4,13 @@
  * So what is absent may appear (a struct without a pointer, a list without omitempty as null) and what is there may
  * vanish. A decoded value of NULL is Go's zero: nil, "", 0, an empty struct.
  */
+#include "sandbox/decode_impl.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base64.h"
 #include "base/limits.h"
-#include "sandbox/codec.h"
-#include "sandbox/decode_impl.h"
 
 #define MAX_STRICT_ERRORS 100
 

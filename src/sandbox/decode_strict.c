@@ -4,11 +4,10 @@
  * but the last of equal ones. The text is JSON that json_parse() took, so nothing is checked again here. What a type
  * reads by itself (quantities, raw JSON) is not looked into; nor is an unknown field.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "sandbox/codec.h"
+#include "base/map.h"
 #include "sandbox/decode_impl.h"
 
 #define MAX_STRICT_ERRORS 100
@@ -91,18 +90,26 @@ static bool takes_maps(struct place where) {
         return where.untyped || (where.type && (where.type->kind == TYPE_STRUCT || where.type->kind == TYPE_MAP));
 }
 
-/* Keys met so far in one object. */
+/* Keys met so far in one object: a few are looked through, many are hashed. */
 struct keys {
-        struct str *items;
-        size_t count, cap;
+        struct str few[16];
+        size_t count;
+        struct map *many;
 };
 
 static bool is_new(struct keys *k, struct str key) {
         for (size_t i = 0; i < k->count; i++)
-                if (str_eq(k->items[i], key))
+                if (str_eq(k->few[i], key))
                         return false;
-        k->items = mem_grow(k->items, &k->cap, k->count + 1, sizeof *k->items);
-        k->items[k->count++] = key;
+        if (k->count < ARRAY_LEN(k->few)) {
+                k->few[k->count++] = key;
+                return true;
+        }
+        if (!k->many)
+                k->many = map_new(NULL);
+        if (map_find(k->many, key))
+                return false;
+        map_set(k->many, key, k);
         return true;
 }
 
@@ -136,7 +143,7 @@ static void scan_object(struct scanner *s, struct place where) {
                         scan_member(s, where, &met);
         }
         s->p++;
-        free(met.items);
+        map_free(met.many);
 }
 
 static void scan_list(struct scanner *s, struct place where) {

@@ -4,11 +4,12 @@
  * inside. CRDs (structural defaulting): fallbacks for absent fields and for nulls that may not be null, then inside,
  * also of what was just filled in.
  */
+#include "sandbox/default_impl.h"
+
 #include <string.h>
 
 #include "base/json.h"
 #include "sandbox/codec.h"
-#include "sandbox/default_impl.h"
 
 /* A field that becomes `json` when it is absent or zero: SetDefaults_* functions that are nothing else. */
 static const struct simple_row {

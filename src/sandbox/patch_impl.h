@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to patch_strategic.c (maps and directives) and patch_list.c (lists and their order).
+ * Private to patch_merge.c, patch_strategic.c (maps and directives) and patch_list.c (lists and their order).
  */
 #ifndef TRUCE_SANDBOX_PATCH_IMPL_H
 #define TRUCE_SANDBOX_PATCH_IMPL_H
 
 #include "sandbox/codec.h"
+
+/* Without the nulls of maps, at any depth; those of lists stay. */
+const struct value *patch_without_nulls(const struct value *v, struct arena *a);
 
 struct patch_run {
         struct arena *a;

@@ -11,10 +11,8 @@
  * Source: apimachinery's strategicpatch, whose error texts these are. Go walks the patch in random order; here it is
  * the keys' order, which shows only when a patch has more than one error.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "sandbox/codec.h"
 #include "sandbox/patch_impl.h"
 
 #define DIRECTIVE "$patch"
@@ -60,30 +58,6 @@ static const struct value *without_directives(const struct value *v, struct aren
                 i -= now == NULL;
         }
         return v;
-}
-
-/* Nulls of maps at any depth go, as far as they stand in maps and lists of maps. */
-static const struct value *without_nulls(const struct value *v, struct arena *a) {
-        if (v->kind == VALUE_LIST) {
-                struct value_list_builder b = { 0 };
-
-                for (size_t i = 0; i < v->list.count; i++)
-                        value_list_add(&b, without_nulls(v->list.items[i], a));
-                return value_list_end(&b, a, v->line);
-        }
-        if (v->kind != VALUE_MAP)
-                return v;
-        struct value_member *members = arena_alloc(a, v->map.count * sizeof *members);
-        size_t n = 0;
-
-        for (size_t i = 0; i < v->map.count; i++) {
-                if (v->map.members[i].value->kind == VALUE_NULL)
-                        continue;
-                members[n] = v->map.members[i];
-                members[n].value = without_nulls(members[n].value, a);
-                n++;
-        }
-        return value_map_of(a, members, n, v->line);
 }
 
 static bool has_prefix(struct str key, const char *prefix) {
@@ -277,7 +251,7 @@ static int merge_member(const struct patch_run *r, const struct type *t, const s
         } else if (deletes) {
                 return 0;
         } else {
-                now = without_directives(without_nulls(now, r->a), r->a);
+                now = without_directives(patch_without_nulls(now, r->a), r->a);
         }
         *doc = value_with(r->a, *doc, key, now);
         return 0;

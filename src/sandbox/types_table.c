@@ -281,13 +281,16 @@ const struct type *types_named(struct type_table *t, struct str name) {
 
         if (!row)
                 return NULL;
-        struct type **made = &t->made[row - type_rows];
+        size_t at = (size_t)(row - type_rows);
+        struct type *s = t->made[at];
 
-        if (*made)
-                return *made;
-        struct type *s = *made = types_make(t->arena, TYPE_STRUCT, SCHEMA_STRUCT);
-
+        if (s)
+                return s;
+        s = types_make(t->arena, TYPE_STRUCT, SCHEMA_STRUCT);
+        t->made[at] = s; /* before its fields, which may be of its own type */
         s->name = row->name;
+        if (!*row->fields)
+                s->schema = &types_schema_deduced; /* OpenAPI says just "object" */
         s->go_name = str_sub(name, (size_t)str_find(name, '.', 0) + 1, name.n);
         read_fields(t, s, row->fields);
         return s;
