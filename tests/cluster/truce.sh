@@ -168,12 +168,18 @@ free_port() {
 	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# $REPO over HTTP, from a real Git server: $URL.
+repo_is_served() {
+	curl -fs "$URL/info/refs?service=git-upload-pack" | grep -a 'service=git-upload-pack'
+}
+
+# $REPO over HTTP, from a real Git server: $URL. When root runs it, Python runs its scripts as nobody, who cannot stay in
+# a folder below /root.
 serve_repo() {
 	local port
 	mkdir -p "$WORK/web/cgi-bin"
 	cat >"$WORK/web/cgi-bin/git" <<-SH
 		#!/bin/sh
+		cd '$WORK' || exit 1
 		export GIT_PROJECT_ROOT='$WORK' GIT_HTTP_EXPORT_ALL=1
 		export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
 		exec git http-backend
@@ -182,5 +188,5 @@ serve_repo() {
 	port=$(free_port)
 	python3 -m http.server --cgi --bind 127.0.0.1 --directory "$WORK/web" "$port" >"$WORK/web.log" 2>&1 &
 	URL=http://127.0.0.1:$port/cgi-bin/git/repo/.git
-	wait_until 10 curl -fs -o "$WORK/refs" "$URL/info/refs?service=git-upload-pack"
+	wait_until 10 repo_is_served
 }
