@@ -4,9 +4,11 @@
  * only when these hold; an update the general metadata first. Then come the generated rules' findings, and equal ones
  * are merged where the server does so.
  */
-#include "sandbox/validate_kinds.h"
+#include "sandbox/validate.h"
 
 #include <string.h>
+
+#include "sandbox/validate_kinds.h"
 
 struct str causes_message(const struct causes *c, struct str kind, struct str group, struct str name) {
         struct arena *a = c->arena;
@@ -129,7 +131,9 @@ static void append(struct causes *to, const struct causes *from) {
 }
 
 static void check_kind(struct check *c, const char *subresource) {
-        static const struct kind_rules unknown = { .meta = { .name = TEXT_DNS_SUBDOMAIN }, .merges = true, .any_finalizer = true };
+        static const struct kind_rules unknown = { .meta = { .name = TEXT_DNS_SUBDOMAIN },
+                                                   .merges = true,
+                                                   .any_finalizer = true };
         const struct kind_rules *k = kind_find(group_of(c->api_version), c->kind);
         struct kind_rules other = unknown;
 

@@ -38,7 +38,7 @@ static void check_node_requirement(struct check *c, const struct at *at, const s
 }
 
 static void check_node_field(struct check *c, const struct at *at, const struct value *r) {
-        struct str operator = text_of(r, "operator");
+        struct str operator= text_of(r, "operator");
         const struct value *values = get(r, "values");
 
         if (!str_eqc(operator, "In") && !str_eqc(operator, "NotIn"))
@@ -58,7 +58,8 @@ static void check_node_term(struct check *c, const struct at *at, const struct v
         const struct value *expressions = get(term, "matchExpressions"), *fields = get(term, "matchFields");
 
         for (EACH(i, expressions))
-                check_node_requirement(c, AT_INDEX(AT(at, "matchExpressions"), i), item_of(expressions, i), check_values);
+                check_node_requirement(c, AT_INDEX(AT(at, "matchExpressions"), i), item_of(expressions, i),
+                                       check_values);
         for (EACH(i, fields))
                 check_node_field(c, AT_INDEX(AT(at, "matchFields"), i), item_of(fields, i));
 }
@@ -72,7 +73,7 @@ void check_node_selector(struct check *c, const struct at *at, const struct valu
                 check_node_term(c, AT_INDEX(AT(at, "nodeSelectorTerms"), i), item_of(terms, i), true);
 }
 
-#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define REQUIRED  "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
 static void check_weight(struct check *c, const struct at *at, const struct value *term) {
@@ -189,7 +190,7 @@ void check_tolerations(struct check *c, const struct at *above, const struct val
         for (EACH(i, tolerations)) {
                 const struct value *t = item_of(tolerations, i);
                 const struct at *at = AT_INDEX(above, i);
-                struct str key = text_of(t, "key"), operator = text_of(t, "operator"), effect = text_of(t, "effect");
+                struct str key = text_of(t, "key"), operator= text_of(t, "operator"), effect = text_of(t, "effect");
 
                 if (key.n)
                         check_text(c, AT(at, "key"), TEXT_LABEL_KEY, key);
@@ -252,7 +253,8 @@ void check_spread(struct check *c, const struct at *above, const struct value *c
                 if (!text_of(one, "topologyKey").n)
                         fault_required(c, AT(at, "topologyKey"), "can not be empty");
                 if (!str_eqc(action, "DoNotSchedule") && !str_eqc(action, "ScheduleAnyway"))
-                        fault_unsupported(c, AT(at, "whenUnsatisfiable"), action, "\"DoNotSchedule\", \"ScheduleAnyway\"");
+                        fault_unsupported(c, AT(at, "whenUnsatisfiable"), action,
+                                          "\"DoNotSchedule\", \"ScheduleAnyway\"");
                 check_spread_unique(c, at, constraints, i);
                 check_min_domains(c, AT(at, "minDomains"), one);
                 check_inclusion(c, AT(at, "nodeAffinityPolicy"), get(one, "nodeAffinityPolicy"));

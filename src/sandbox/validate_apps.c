@@ -270,7 +270,8 @@ void check_stateful_set(struct check *c) {
         check_retention(c, AT(at, "persistentVolumeClaimRetentionPolicy"),
                         get(spec, "persistentVolumeClaimRetentionPolicy"));
         for (EACH(i, claims))
-                check_pvc_spec(c, AT(AT_INDEX(AT(at, "volumeClaimTemplates"), i), "spec"), get(item_of(claims, i), "spec"));
+                check_pvc_spec(c, AT(AT_INDEX(AT(at, "volumeClaimTemplates"), i), "spec"),
+                               get(item_of(claims, i), "spec"));
         check_nonnegative_field(c, at, spec, "replicas");
         check_nonnegative_field(c, at, spec, "minReadySeconds");
         if (get(spec, "ordinals"))

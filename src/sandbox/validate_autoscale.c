@@ -47,7 +47,8 @@ static void check_target(struct check *c, const struct at *at, const struct valu
                 fault_invalid_str(c, AT(at, "type"), type, "must be either Utilization, Value, or AverageValue");
         for (size_t i = 0; i < 2; i++)
                 if (get(target, quantities[i]) && quantity_of(get(target, quantities[i])) <= 0)
-                        fault_invalid(c, AT_STR(at, str_from(quantities[i])), get(target, quantities[i]), "must be positive");
+                        fault_invalid(c, AT_STR(at, str_from(quantities[i])), get(target, quantities[i]),
+                                      "must be positive");
         if (value_to_i64(get(target, "averageUtilization"), &utilization) && utilization < 1)
                 fault_invalid_int(c, AT(at, "averageUtilization"), utilization, "must be greater than 0");
 }
@@ -66,7 +67,8 @@ static void check_object_source(struct check *c, const struct at *at, const stru
         check_metric_name(c, AT(at, "metric"), get(s, "metric"));
         check_target(c, AT(at, "target"), target);
         if (!get(target, "value") && !get(target, "averageValue"))
-                fault_required(c, AT(AT(at, "target"), "averageValue"), "must set either a target value or averageValue");
+                fault_required(c, AT(AT(at, "target"), "averageValue"),
+                               "must set either a target value or averageValue");
 }
 
 static void check_external_source(struct check *c, const struct at *at, const struct value *s) {
@@ -95,7 +97,8 @@ static void check_resource_target(struct check *c, const struct at *at, const st
                 fault_required(c, AT(at, "averageUtilization"),
                                "must set either a target raw value or a target utilization");
         if (get(target, "averageUtilization") && get(target, "averageValue"))
-                fault_forbidden(c, AT(at, "averageValue"), "may not set both a target raw value and a target utilization");
+                fault_forbidden(c, AT(at, "averageValue"),
+                                "may not set both a target raw value and a target utilization");
 }
 
 static void check_resource_source(struct check *c, const struct at *at, const struct value *s) {
@@ -148,9 +151,11 @@ static void check_metric(struct check *c, const struct at *at, const struct valu
         if (!expected)
                 fault_unsupported(c, AT(at, "type"), type, METRICS_LISTED);
         else if (!get(metric, expected))
-                fault_required(c, AT_STR(at, str_from(expected)), "must populate information for the given metric source");
+                fault_required(c, AT_STR(at, str_from(expected)),
+                               "must populate information for the given metric source");
         for (size_t i = 0; found != 1 && i < METRIC_SOURCES; i++)
-                if (get(metric, metric_sources[i].field) && (!expected || strcmp(expected, metric_sources[i].field)))
+                if (get(metric, metric_sources[i].field) &&
+                    (!expected || strcmp(expected, metric_sources[i].field) != 0))
                         fault_forbidden(c, AT_STR(at, str_from(metric_sources[i].field)),
                                         "must populate the given metric source only");
 }
@@ -205,9 +210,9 @@ static void check_old_target(struct check *c, const struct at *at, const struct 
         int64_t percent = 0;
 
         if (value_to_i64(get(spec, "targetCPUUtilizationPercentage"), &percent) && percent < 1)
-                fault_invalid_int(c,
-                                  AT(AT(AT(AT_INDEX(AT(at, "metrics"), 0), "resource"), "target"), "averageUtilization"),
-                                  percent, "must be greater than 0");
+                fault_invalid_int(
+                        c, AT(AT(AT(AT_INDEX(AT(at, "metrics"), 0), "resource"), "target"), "averageUtilization"),
+                        percent, "must be greater than 0");
 }
 
 void check_hpa(struct check *c) {
@@ -229,8 +234,9 @@ void check_hpa(struct check *c) {
                 check_metric(c, AT_INDEX(AT(at, "metrics"), i), item_of(metrics, i));
         check_old_target(c, at, spec);
         if (has_least && least == 0 && !has_metric_of(metrics, "Object") && !has_metric_of(metrics, "External"))
-                fault_forbidden(c, AT(at, "metrics"),
-                                "must specify at least one Object or External metric to support scaling to zero replicas");
+                fault_forbidden(
+                        c, AT(at, "metrics"),
+                        "must specify at least one Object or External metric to support scaling to zero replicas");
         check_scaling(c, AT(AT(at, "behavior"), "scaleUp"), get(get(spec, "behavior"), "scaleUp"));
         check_scaling(c, AT(AT(at, "behavior"), "scaleDown"), get(get(spec, "behavior"), "scaleDown"));
 }

@@ -49,8 +49,9 @@ static void check_exit_values(struct check *c, const struct at *at, const struct
                 fault_invalid(c, at, values, "must be ordered");
 }
 
-static void check_exit_codes(struct check *c, const struct at *at, const struct value *codes, const struct value *spec) {
-        struct str operator = text_of(codes, "operator");
+static void check_exit_codes(struct check *c, const struct at *at, const struct value *codes,
+                             const struct value *spec) {
+        struct str operator= text_of(codes, "operator");
         const struct value *container = get(codes, "containerName");
 
         if (!operator.n)
@@ -78,7 +79,8 @@ static void check_pod_conditions(struct check *c, const struct at *above, const 
         }
 }
 
-static void check_failure_rule(struct check *c, const struct at *at, const struct value *rule, const struct value *spec) {
+static void check_failure_rule(struct check *c, const struct at *at, const struct value *rule,
+                               const struct value *spec) {
         static const char *const actions[] = { "Count", "FailIndex", "FailJob", "Ignore", NULL };
         struct str action = text_of(rule, "action");
         bool codes = get(rule, "onExitCodes") != NULL, conditions = count_of(rule, "onPodConditions") > 0;
@@ -161,8 +163,13 @@ static void check_job_restart(struct check *c, const struct at *at, const struct
 }
 
 static void check_job_spec(struct check *c, const struct at *at, const struct value *spec) {
-        static const char *const numbers[] = { "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
-                                               "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes" };
+        static const char *const numbers[] = { "parallelism",
+                                               "completions",
+                                               "activeDeadlineSeconds",
+                                               "backoffLimit",
+                                               "ttlSecondsAfterFinished",
+                                               "backoffLimitPerIndex",
+                                               "maxFailedIndexes" };
 
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
                 check_nonnegative_field(c, at, spec, numbers[i]);
@@ -272,11 +279,13 @@ static void check_job_update(struct check *c, const struct at *at, const struct 
                 fault_invalid(c, AT(at, "completions"), get(spec, "completions"),
                               "can only be modified in tandem with spec.parallelism");
         if (!same_semantically(get(spec, "selector"), get(before, "selector")))
-                fault_invalid_raw(c, AT(at, "selector"), selector_json(get(spec, "selector"), c->a), "field is immutable");
+                fault_invalid_raw(c, AT(at, "selector"), selector_json(get(spec, "selector"), c->a),
+                                  "field is immutable");
         if (suspended && !ran) {
                 old_template = with_free_parts(c, old_template, get(spec, "template"));
-                check_immutable(c, AT(at, "template.spec"), value_path(spec, "template", "spec", NULL),
-                                with_resources(c, get(old_template, "spec"), value_path(spec, "template", "spec", NULL)));
+                check_immutable(
+                        c, AT(at, "template.spec"), value_path(spec, "template", "spec", NULL),
+                        with_resources(c, get(old_template, "spec"), value_path(spec, "template", "spec", NULL)));
         } else
                 check_immutable(c, AT(at, "template"), get(spec, "template"), old_template);
         for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
@@ -291,8 +300,9 @@ static void check_indexed_name(struct check *c, const struct value *spec) {
                 return;
         host = arena_strf(c->a, "%.*s-%lld", STR_FMT(name), (long long)completions - 1);
         if (!text_keeps(TEXT_DNS_LABEL, host))
-                fault_invalid_str(c, AT(AT(NULL, "metadata"), "name"), name,
-                                  arena_strf(c->a, "will not able to create pod with invalid DNS label: %.*s", STR_FMT(host)).p);
+                fault_invalid_str(
+                        c, AT(AT(NULL, "metadata"), "name"), name,
+                        arena_strf(c->a, "will not able to create pod with invalid DNS label: %.*s", STR_FMT(host)).p);
 }
 
 void check_job(struct check *c) {

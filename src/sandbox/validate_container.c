@@ -138,8 +138,9 @@ static void check_device(struct check *c, const struct at *above, const struct v
         if (name.n && other_has(devices, "name", name, i))
                 fault_invalid_str(c, AT(at, "name"), name, "must be unique");
         if (volume && !get(volume, "persistentVolumeClaim") && !get(volume, "ephemeral"))
-                fault_invalid_str(c, AT(at, "name"), name,
-                                  "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode");
+                fault_invalid_str(
+                        c, AT(at, "name"), name,
+                        "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode");
         if (!volume)
                 fault_not_found(c, AT(at, "name"), name);
         if (!path.n)
@@ -171,8 +172,9 @@ static void check_request(struct check *c, const struct at *at, struct str name,
         else if (quantity_of(request) > quantity_of(limit))
                 rule = "less than or equal to";
         if (rule)
-                fault_invalid_str(c, AT(at, "requests"), shown,
-                                  arena_strf(c->a, "must be %s %.*s limit of %.*s", rule, STR_FMT(name), STR_FMT(most)).p);
+                fault_invalid_str(
+                        c, AT(at, "requests"), shown,
+                        arena_strf(c->a, "must be %s %.*s limit of %.*s", rule, STR_FMT(name), STR_FMT(most)).p);
 }
 
 void check_resources(struct check *c, const struct at *at, const struct value *resources) {
@@ -292,7 +294,8 @@ static void check_restart_policy(struct check *c, const struct at *at, const str
         const struct value *policy = get(container, "restartPolicy");
 
         if (policy && !is_one_of(value_text(policy), policies))
-                fault_unsupported(c, AT(at, "restartPolicy"), value_text(policy), "\"Always\", \"Never\", \"OnFailure\"");
+                fault_unsupported(c, AT(at, "restartPolicy"), value_text(policy),
+                                  "\"Always\", \"Never\", \"OnFailure\"");
 }
 
 void check_containers(struct check *c, const struct at *at, const struct pod_context *pod) {

@@ -65,8 +65,8 @@ static void check_secret_keys(struct check *c, const struct value *data) {
         const struct at *at = AT(NULL, "data");
 
         for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-                bool any = value_getc(data, types[i].keys[0]) ||
-                           (types[i].keys[1] && value_getc(data, types[i].keys[1]));
+                bool any =
+                        value_getc(data, types[i].keys[0]) || (types[i].keys[1] && value_getc(data, types[i].keys[1]));
 
                 if (!str_eqc(text_of(c->object, "type"), types[i].type) || (types[i].either && any))
                         continue;
@@ -93,9 +93,9 @@ void check_secret(struct check *c) {
                 fault_too_long(c, AT(NULL, "data"), DATA_MAX_BYTES);
         if (str_eqc(text_of(c->object, "type"), "kubernetes.io/service-account-token") &&
             !text_of(annotations, "kubernetes.io/service-account.name").n)
-                fault_required(c,
-                               AT_KEY(AT(AT(NULL, "metadata"), "annotations"), STR("kubernetes.io/service-account.name")),
-                               "");
+                fault_required(
+                        c, AT_KEY(AT(AT(NULL, "metadata"), "annotations"), STR("kubernetes.io/service-account.name")),
+                        "");
         check_secret_keys(c, data);
 }
 
@@ -114,7 +114,8 @@ void check_namespace_kind(struct check *c) {
                 if (!text_keeps(TEXT_LABEL_KEY, s))
                         check_text(c, at, TEXT_LABEL_KEY, s);
                 else if (str_find(s, '/', 0) < 0 && !is_one_of(s, standard))
-                        fault_invalid_str(c, at, s, "name is neither a standard finalizer name nor is it fully qualified");
+                        fault_invalid_str(c, at, s,
+                                          "name is neither a standard finalizer name nor is it fully qualified");
         }
 }
 
@@ -138,12 +139,13 @@ static void check_taints(struct check *c, const struct at *above, const struct v
                 for (size_t j = 0; j < i; j++)
                         if (str_eq(text_of(item_of(taints, j), "key"), key) &&
                             str_eq(text_of(item_of(taints, j), "effect"), effect)) {
-                                fault_duplicate_raw(c, at,
-                                                    arena_strf(c->a,
-                                                               "{\"Key\":%s,\"Value\":%s,\"Effect\":%s,\"TimeAdded\":null}: "
-                                                               "taints must be unique by key and effect pair",
-                                                               quoted(key, c->a).p, quoted(text_of(taint, "value"), c->a).p,
-                                                               quoted(effect, c->a).p));
+                                fault_duplicate_raw(
+                                        c, at,
+                                        arena_strf(c->a,
+                                                   "{\"Key\":%s,\"Value\":%s,\"Effect\":%s,\"TimeAdded\":null}: "
+                                                   "taints must be unique by key and effect pair",
+                                                   quoted(key, c->a).p, quoted(text_of(taint, "value"), c->a).p,
+                                                   quoted(effect, c->a).p));
                                 break;
                         }
         }
@@ -197,7 +199,8 @@ static void check_event_as(struct check *c, const char *regards, const char *rep
         else
                 fits = theirs.n || str_eqc(mine, "default") || !mine.n || (timed && str_eqc(mine, "kube-system"));
         if (!fits)
-                fault_invalid_str(c, AT(AT(NULL, "involvedObject"), "namespace"), theirs, "does not match event.namespace");
+                fault_invalid_str(c, AT(AT(NULL, "involvedObject"), "namespace"), theirs,
+                                  "does not match event.namespace");
         if (!timed)
                 return;
         if (!text_of(c->object, reporter).n)
@@ -223,5 +226,6 @@ void check_events_event(struct check *c) {
         if (!get(c->object, "eventTime"))
                 fault_required(c, AT(NULL, "eventTime"), "");
         if (!str_eqc(type, "Normal") && !str_eqc(type, "Warning"))
-                fault_invalid_str(c, AT(NULL, "type"), STR(""), arena_strf(c->a, "has invalid value: %.*s", STR_FMT(type)).p);
+                fault_invalid_str(c, AT(NULL, "type"), STR(""),
+                                  arena_strf(c->a, "has invalid value: %.*s", STR_FMT(type)).p);
 }

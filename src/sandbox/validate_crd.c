@@ -58,7 +58,8 @@ static void check_nested(struct check *c, const struct at *at, const struct valu
 }
 
 static void check_type_given(struct check *c, const struct at *at, const struct value *schema, enum level level) {
-        static const char *const texts[] = { "must not be empty at the root", "must not be empty for specified array items",
+        static const char *const texts[] = { "must not be empty at the root",
+                                             "must not be empty for specified array items",
                                              "must not be empty for specified object fields" };
         struct str type = text_of(schema, "type");
         bool embedded = truth_of(schema, "x-kubernetes-embedded-resource");
@@ -86,13 +87,15 @@ static void check_root_metadata(struct check *c, const struct at *at, const stru
         if (!str_eqc(text_of(meta, "type"), "object"))
                 fault_invalid_str(c, AT(meta_at, "type"), text_of(meta, "type"), "must be object");
         for (EACH_MEMBER(m, meta))
-                more = more || (!str_eqc(m->key, "type") && !str_eqc(m->key, "properties") && !str_eqc(m->key, "default"));
+                more = more ||
+                       (!str_eqc(m->key, "type") && !str_eqc(m->key, "properties") && !str_eqc(m->key, "default"));
         for (EACH_MEMBER(m, get(meta, "properties")))
                 more = more || (!str_eqc(m->key, "name") && !str_eqc(m->key, "generateName"));
         if (more)
-                fault_forbidden(c, meta_at,
-                                "must not specify anything other than name and generateName, but metadata is implicitly "
-                                "specified");
+                fault_forbidden(
+                        c, meta_at,
+                        "must not specify anything other than name and generateName, but metadata is implicitly "
+                        "specified");
 }
 
 static void check_invariants(struct check *c, const struct at *at, const struct value *schema, enum level level) {
@@ -132,7 +135,8 @@ static void check_list_map(struct check *c, const struct at *at, const struct va
         const struct at *properties_at = AT(AT(at, "items"), "properties");
 
         if (!list_count(keys))
-                fault_required(c, AT(at, "x-kubernetes-list-map-keys"), "must not be empty if x-kubernetes-list-type is map");
+                fault_required(c, AT(at, "x-kubernetes-list-map-keys"),
+                               "must not be empty if x-kubernetes-list-type is map");
         if (!items)
                 fault_required(c, AT(at, "items"), "must have a schema if x-kubernetes-list-type is map");
         else if (!str_eqc(text_of(items, "type"), "object"))
@@ -160,9 +164,10 @@ static void check_list_map(struct check *c, const struct at *at, const struct va
                 for (EACH(j, required))
                         needed = needed || same(item_of(required, j), item_of(keys, i));
                 if (property && !needed && !value_getc(property, "default"))
-                        fault_required(c, AT(property_at, "default"),
-                                       "this property is in x-kubernetes-list-map-keys, so it must have a default or be a "
-                                       "required property");
+                        fault_required(
+                                c, AT(property_at, "default"),
+                                "this property is in x-kubernetes-list-map-keys, so it must have a default or be a "
+                                "required property");
                 if (truth_of(property, "nullable"))
                         fault_forbidden(c, AT(property_at, "nullable"),
                                         "this property is in x-kubernetes-list-map-keys, so it cannot be nullable");
@@ -202,7 +207,8 @@ static void check_schema_node(struct check *c, const struct at *at, const struct
                 fault_forbidden(c, AT(at, "uniqueItems"),
                                 "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
         if (rest && count_of(schema, "properties") && (value_is(rest, VALUE_MAP) || !value_truth(rest, true)))
-                fault_forbidden(c, AT(at, "additionalProperties"), "additionalProperties and properties are mutual exclusive");
+                fault_forbidden(c, AT(at, "additionalProperties"),
+                                "additionalProperties and properties are mutual exclusive");
         if (value_is(rest, VALUE_MAP))
                 check_schema_node(c, AT(at, "additionalProperties"), rest);
         for (EACH_MEMBER(m, get(schema, "properties")))
@@ -229,7 +235,8 @@ static void check_open_api(struct check *c, const struct at *at, const struct va
         if (structural.count)
                 qsort(structural.items, structural.count, sizeof *structural.items, by_message);
         for (size_t i = 0; i < structural.count; i++)
-                causes_add(out, structural.items[i].reason.p, structural.items[i].field, "%s", structural.items[i].message.p);
+                causes_add(out, structural.items[i].reason.p, structural.items[i].field, "%s",
+                           structural.items[i].message.p);
         causes_done(&structural);
         check_schema_node(c, AT(at, "openAPIV3Schema"), schema);
 }
@@ -242,8 +249,9 @@ static void check_scale_path(struct check *c, const struct at *at, struct str pa
         else if (path.p[0] != '.')
                 fault_invalid_str(c, at, path, "must be a simple json path starting with .");
         else if (!str_starts(path, str_from(prefix)))
-                fault_invalid_str(c, at, path,
-                                  arena_strf(c->a, "should be a json path under %.*s", (int)strlen(prefix) - 1, prefix).p);
+                fault_invalid_str(
+                        c, at, path,
+                        arena_strf(c->a, "should be a json path under %.*s", (int)strlen(prefix) - 1, prefix).p);
 }
 
 static void check_subresources(struct check *c, const struct at *at, const struct value *subresources) {
@@ -357,7 +365,8 @@ static void check_names(struct check *c, const struct at *at, const struct value
 
         for (size_t i = 0; i < 2; i++)
                 if (text_of(names, plain[i]).n)
-                        check_text_joined(c, AT_STR(at, str_from(plain[i])), TEXT_DNS_1035_LABEL, text_of(names, plain[i]), ",");
+                        check_text_joined(c, AT_STR(at, str_from(plain[i])), TEXT_DNS_1035_LABEL,
+                                          text_of(names, plain[i]), ",");
         for (size_t i = 0; i < 2; i++)
                 check_mixed_case(c, AT_STR(at, str_from(mixed[i])), text_of(names, mixed[i]));
         for (size_t i = 0; i < 2; i++) {
@@ -367,7 +376,8 @@ static void check_names(struct check *c, const struct at *at, const struct value
                         check_text_joined(c, AT_INDEX(AT_STR(at, str_from(lists[i])), j), TEXT_DNS_1035_LABEL,
                                           value_text(item_of(list, j)), ",");
                 if (i == 0 && text_of(names, "kind").n && same(get(names, "kind"), get(names, "listKind")))
-                        fault_invalid(c, AT(at, "listKind"), get(names, "listKind"), "kind and listKind may not be the same");
+                        fault_invalid(c, AT(at, "listKind"), get(names, "listKind"),
+                                      "kind and listKind may not be the same");
         }
 }
 
@@ -423,7 +433,8 @@ void check_crd(struct check *c) {
                 fault_unsupported(c, AT(at, "scope"), scope, "\"Cluster\", \"Namespaced\"");
         check_versions(c, AT(at, "versions"), get(spec, "versions"));
         if (count_of(spec, "versions"))
-                check_text_joined(c, AT(at, "version"), TEXT_DNS_1035_LABEL, text_of(item_of(get(spec, "versions"), 0), "name"), ",");
+                check_text_joined(c, AT(at, "version"), TEXT_DNS_1035_LABEL,
+                                  text_of(item_of(get(spec, "versions"), 0), "name"), ",");
         for (size_t i = 0; i < 4; i++)
                 if (!text_of(names, needed[i]).n)
                         fault_required(c, AT_STR(names_at, str_from(needed[i])), "");

@@ -100,11 +100,13 @@ static struct str range_fault(struct str expr, const struct bounds *b, struct ar
         if (fault.n)
                 return fault;
         if (r.start < b->min)
-                return arena_strf(a, "beginning of range (%u) below minimum (%u): %.*s", r.start, b->min, STR_FMT(expr));
+                return arena_strf(a, "beginning of range (%u) below minimum (%u): %.*s", r.start, b->min,
+                                  STR_FMT(expr));
         if (r.end > b->max)
                 return arena_strf(a, "end of range (%u) above maximum (%u): %.*s", r.end, b->max, STR_FMT(expr));
         if (r.start > r.end)
-                return arena_strf(a, "beginning of range (%u) beyond end of range (%u): %.*s", r.start, r.end, STR_FMT(expr));
+                return arena_strf(a, "beginning of range (%u) beyond end of range (%u): %.*s", r.start, r.end,
+                                  STR_FMT(expr));
         if (!r.step)
                 return arena_strf(a, "step of range should be a positive number: %.*s", STR_FMT(expr));
         return STR("");
@@ -120,7 +122,8 @@ static struct str field_fault(struct str field, const struct bounds *b, struct a
 }
 
 static struct str descriptor_fault(struct str s, struct arena *a) {
-        static const char *const names[] = { "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly" };
+        static const char *const names[] = { "@yearly", "@annually", "@monthly", "@weekly",
+                                             "@daily",  "@midnight", "@hourly" };
 
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
                 if (str_eqc(s, names[i]))
@@ -156,13 +159,14 @@ struct str cron_fault(struct str schedule, struct arena *a) {
 
 /* No file is read here: regions are known, what stands below them is believed. */
 bool cron_zone_exists(struct str zone) {
-        static const char *const regions[] = { "Africa/", "America/", "Antarctica/", "Arctic/", "Asia/", "Atlantic/",
-                                               "Australia/", "Brazil/", "Canada/", "Chile/", "Etc/", "Europe/",
-                                               "Indian/", "Mexico/", "Pacific/", "US/" };
-        static const char *const names[] = { "UTC", "GMT", "CET", "EET", "EST", "HST", "MET", "MST", "WET", "UCT", "Zulu",
-                                             "EST5EDT", "CST6CDT", "MST7MDT", "PST8PDT", "Cuba", "Egypt", "Eire", "Iran",
-                                             "Israel", "Jamaica", "Japan", "Navajo", "Poland", "Portugal", "Singapore",
-                                             "Turkey", "Universal" };
+        static const char *const regions[] = { "Africa/",    "America/", "Antarctica/", "Arctic/", "Asia/", "Atlantic/",
+                                               "Australia/", "Brazil/",  "Canada/",     "Chile/",  "Etc/",  "Europe/",
+                                               "Indian/",    "Mexico/",  "Pacific/",    "US/" };
+        static const char *const names[] = { "UTC",      "GMT",       "CET",     "EET",      "EST",    "HST",
+                                             "MET",      "MST",       "WET",     "UCT",      "Zulu",   "EST5EDT",
+                                             "CST6CDT",  "MST7MDT",   "PST8PDT", "Cuba",     "Egypt",  "Eire",
+                                             "Iran",     "Israel",    "Jamaica", "Japan",    "Navajo", "Poland",
+                                             "Portugal", "Singapore", "Turkey",  "Universal" };
 
         for (size_t i = 0; i < sizeof regions / sizeof *regions; i++)
                 if (str_starts(zone, str_from(regions[i])))

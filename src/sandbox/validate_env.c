@@ -2,18 +2,20 @@
 /* Environment variables of containers and where their values come from. */
 #include "sandbox/validate_pod.h"
 
-static const char *const env_paths[] = { "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
-                                         "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP",
-                                         "status.podIPs", NULL };
+static const char *const env_paths[] = {
+        "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
+        "status.hostIP", "status.hostIPs",     "status.podIP", "status.podIPs", NULL
+};
 #define ENV_LISTED                                                                                                     \
-        "\"metadata.name\", \"metadata.namespace\", \"metadata.uid\", \"spec.nodeName\", \"spec.serviceAccountName\", " \
+        "\"metadata.name\", \"metadata.namespace\", \"metadata.uid\", \"spec.nodeName\", "                             \
+        "\"spec.serviceAccountName\", "                                                                                \
         "\"status.hostIP\", \"status.hostIPs\", \"status.podIP\", \"status.podIPs\""
 
 /* Labels the server knows how to convert at all; others are errors of conversion. */
 static bool is_convertible(struct str path) {
-        static const char *const others[] = { "metadata.annotations", "metadata.labels", "spec.schedulerName",
-                                              "spec.restartPolicy", "spec.hostNetwork", "status.phase",
-                                              "status.nominatedNodeName", "spec.host", NULL };
+        static const char *const others[] = { "metadata.annotations",     "metadata.labels",  "spec.schedulerName",
+                                              "spec.restartPolicy",       "spec.hostNetwork", "status.phase",
+                                              "status.nominatedNodeName", "spec.host",        NULL };
 
         return is_one_of(path, env_paths) || is_one_of(path, others);
 }
@@ -34,7 +36,8 @@ static void check_subscript(struct check *c, const struct at *at, struct str pat
                 check_text(c, at, TEXT_LABEL_KEY, key);
         else
                 fault_invalid_str(c, AT(at, "fieldPath"), path,
-                                  arena_strf(c->a, "error converting fieldPath: field label does not support subscript: %s",
+                                  arena_strf(c->a,
+                                             "error converting fieldPath: field label does not support subscript: %s",
                                              quoted(base, c->a).p)
                                           .p);
 }
@@ -50,17 +53,17 @@ void check_field_ref(struct check *c, const struct at *at, const struct value *r
         else if (split_subscript(path, &base, &key))
                 check_subscript(c, at, path, base, key);
         else if (!is_convertible(path))
-                fault_invalid_str(c, AT(at, "fieldPath"), path,
-                                  arena_strf(c->a, "error converting fieldPath: field label not supported: %.*s",
-                                             STR_FMT(path))
-                                          .p);
+                fault_invalid_str(
+                        c, AT(at, "fieldPath"), path,
+                        arena_strf(c->a, "error converting fieldPath: field label not supported: %.*s", STR_FMT(path))
+                                .p);
         else if (!is_one_of(path, paths))
                 fault_unsupported(c, AT(at, "fieldPath"), path, listed);
 }
 
 static void check_divisor(struct check *c, const struct at *at, struct str resource, const struct value *divisor) {
         static const char *const cpu[] = { "1m", "1", NULL };
-        static const char *const bytes[] = { "1",  "1k",  "1M",  "1G",  "1T",  "1P",  "1E",
+        static const char *const bytes[] = { "1",   "1k",  "1M",  "1G",  "1T",  "1P",  "1E",
                                              "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei", NULL };
         struct str s = value_text(divisor);
 
@@ -71,17 +74,23 @@ static void check_divisor(struct check *c, const struct at *at, struct str resou
                         fault_invalid_str(c, AT(at, "divisor"), resource,
                                           "only divisor's values 1m and 1 are supported with the cpu resource");
         } else if (!is_one_of(s, bytes))
-                fault_invalid_str(c, AT(at, "divisor"), resource,
-                                  arena_strf(c->a,
-                                             "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, "
-                                             "1Ei are supported with the %s resource",
-                                             str_ends(resource, STR(".memory")) ? "memory" : "local ephemeral storage")
-                                          .p);
+                fault_invalid_str(
+                        c, AT(at, "divisor"), resource,
+                        arena_strf(c->a,
+                                   "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, "
+                                   "1Ei are supported with the %s resource",
+                                   str_ends(resource, STR(".memory")) ? "memory" : "local ephemeral storage")
+                                .p);
 }
 
 void check_resource_ref(struct check *c, const struct at *at, const struct value *ref, bool in_volume) {
-        static const char *const names[] = { "limits.cpu", "limits.memory", "limits.ephemeral-storage", "requests.cpu",
-                                             "requests.memory", "requests.ephemeral-storage", NULL };
+        static const char *const names[] = { "limits.cpu",
+                                             "limits.memory",
+                                             "limits.ephemeral-storage",
+                                             "requests.cpu",
+                                             "requests.memory",
+                                             "requests.ephemeral-storage",
+                                             NULL };
         struct str resource = text_of(ref, "resource");
 
         if (in_volume && !text_of(ref, "containerName").n)

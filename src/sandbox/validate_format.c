@@ -33,7 +33,8 @@ static bool is_date(struct str s) {
         return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] + (month == 2 && leap);
 }
 
-static const char date_time[] = "(?i)^[0-9-]{10}t([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$";
+static const char date_time[] =
+        "(?i)^[0-9-]{10}t([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$";
 
 static bool is_date_time(struct str s) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
@@ -62,10 +63,12 @@ static const struct {
         { "byte", NULL, "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$" },
         { "email", NULL, "^[^@\\s<>]+@[^@\\s<>]+$" },
         { "hostname", NULL,
-          "^([a-zA-Z0-9]((-?[a-zA-Z0-9]{0,62})?)|([a-zA-Z0-9](([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)(\\.)){1,}([a-zA-Z]){2,63})$" },
+          "^([a-zA-Z0-9]((-?[a-zA-Z0-9]{0,62})?)|([a-zA-Z0-9](([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)(\\.)){1,}([a-zA-Z]){2,"
+          "63})$" },
         { "uri", NULL, "^([a-zA-Z][a-zA-Z0-9+.-]*:[^\\s]+|/[^\\s]*)$" },
         { "duration", NULL,
-          "^([+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|ms|s|m|h))+$|^0$|^\\s*[0-9]+\\s*(d|w|day|days|week|weeks|hour|"
+          "^([+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|ms|s|m|h))+$|^0$|^\\s*[0-9]+\\s*(d|w|day|days|week|weeks|"
+          "hour|"
           "hours|minute|minutes|second|seconds|sec|secs|min|mins|hr|hrs)\\s*$" },
         { "password", NULL, NULL },
 };

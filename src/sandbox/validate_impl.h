@@ -24,10 +24,10 @@ struct at {
         struct str name; /* field or key */
         size_t index;
 };
-#define AT(above, field) (&(const struct at){ .up = (above), .kind = AT_IS_FIELD, .name = STR(field) })
+#define AT(above, field)     (&(const struct at){ .up = (above), .kind = AT_IS_FIELD, .name = STR(field) })
 #define AT_STR(above, field) (&(const struct at){ .up = (above), .kind = AT_IS_FIELD, .name = (field) })
-#define AT_INDEX(above, i) (&(const struct at){ .up = (above), .kind = AT_IS_INDEX, .index = (i) })
-#define AT_KEY(above, key) (&(const struct at){ .up = (above), .kind = AT_IS_KEY, .name = (key) })
+#define AT_INDEX(above, i)   (&(const struct at){ .up = (above), .kind = AT_IS_INDEX, .index = (i) })
+#define AT_KEY(above, key)   (&(const struct at){ .up = (above), .kind = AT_IS_KEY, .name = (key) })
 struct str at_text(const struct at *at, struct arena *a);
 
 /* --- the walk --- */
@@ -105,8 +105,14 @@ static inline const struct value_member *map_begin(const struct value *map) {
 static inline const struct value_member *map_end(const struct value *map) {
         return value_is(map, VALUE_MAP) ? map->map.members + map->map.count : NULL;
 }
-#define EACH(i, seq) size_t i = 0; i < list_count(seq); i++
-#define EACH_MEMBER(m, of) const struct value_member *m = map_begin(of); m != map_end(of); m++
+#define EACH(i, seq)                                                                                                   \
+        size_t i = 0;                                                                                                  \
+        i < list_count(seq);                                                                                           \
+        i++
+#define EACH_MEMBER(m, of)                                                                                             \
+        const struct value_member *m = map_begin(of);                                                                  \
+        m != map_end(of);                                                                                              \
+        m++
 
 /* Is `s` one of the names of a NULL-ended list? */
 bool is_one_of(struct str s, const char *const *names);

@@ -2,9 +2,11 @@
 /* Every built-in kind that has rules of its own, how it is named, and whether it lives in a namespace. */
 #include "sandbox/validate_kinds.h"
 
-#define NAMESPACED(rule) { .name = (rule), .namespaced = true }
-#define CLUSTER(rule) { .name = (rule), .namespaced = false }
-#define RBAC "rbac.authorization.k8s.io"
+#define NAMESPACED(rule)                                                                                               \
+        { .name = (rule), .namespaced = true }
+#define CLUSTER(rule)                                                                                                  \
+        { .name = (rule), .namespaced = false }
+#define RBAC      "rbac.authorization.k8s.io"
 #define ADMISSION "admissionregistration.k8s.io"
 
 const struct kind_rules kinds_table[] = {
@@ -21,7 +23,8 @@ const struct kind_rules kinds_table[] = {
         { "", "Service", NAMESPACED(TEXT_DNS_LABEL), check_service, true, false, false },
         { "", "Pod", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_pod, true, false, false },
         { "", "PodTemplate", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_pod_template_kind, true, false, false },
-        { "", "ReplicationController", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_replication_controller, true, false, false },
+        { "", "ReplicationController", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_replication_controller, true, false,
+          false },
         { "", "PersistentVolumeClaim", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_pvc, true, false, false },
         { "", "PersistentVolume", CLUSTER(TEXT_DNS_SUBDOMAIN), check_pv, true, false, false },
         { "apps", "Deployment", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_deployment, true, false, false },
@@ -35,7 +38,8 @@ const struct kind_rules kinds_table[] = {
         { "policy", "PodDisruptionBudget", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_pdb, true, true, true },
         { "networking.k8s.io", "Ingress", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_ingress, true, false, false },
         { "networking.k8s.io", "IngressClass", CLUSTER(TEXT_DNS_SUBDOMAIN), check_ingress_class, true, false, false },
-        { "networking.k8s.io", "NetworkPolicy", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_network_policy, true, false, false },
+        { "networking.k8s.io", "NetworkPolicy", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_network_policy, true, false,
+          false },
         { RBAC, "Role", NAMESPACED(TEXT_PATH_SEGMENT), check_role, true, false, false },
         { RBAC, "ClusterRole", CLUSTER(TEXT_PATH_SEGMENT), check_cluster_role, true, false, false },
         { RBAC, "RoleBinding", NAMESPACED(TEXT_PATH_SEGMENT), check_role_binding, true, false, false },
@@ -43,8 +47,10 @@ const struct kind_rules kinds_table[] = {
         { "storage.k8s.io", "StorageClass", CLUSTER(TEXT_DNS_SUBDOMAIN), check_storage_class, true, false, false },
         { "coordination.k8s.io", "Lease", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_lease, true, false, true },
         { "scheduling.k8s.io", "PriorityClass", CLUSTER(TEXT_DNS_SUBDOMAIN), check_priority_class, true, false, false },
-        { "discovery.k8s.io", "EndpointSlice", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_endpoint_slice, true, false, false },
-        { "apiextensions.k8s.io", "CustomResourceDefinition", CLUSTER(TEXT_DNS_SUBDOMAIN), check_crd, false, true, true },
+        { "discovery.k8s.io", "EndpointSlice", NAMESPACED(TEXT_DNS_SUBDOMAIN), check_endpoint_slice, true, false,
+          false },
+        { "apiextensions.k8s.io", "CustomResourceDefinition", CLUSTER(TEXT_DNS_SUBDOMAIN), check_crd, false, true,
+          true },
         { "apiregistration.k8s.io", "APIService", CLUSTER(TEXT_PATH_SEGMENT), check_api_service, false, true, true },
         { ADMISSION, "ValidatingWebhookConfiguration", CLUSTER(TEXT_DNS_SUBDOMAIN), check_webhooks, true, false, true },
         { ADMISSION, "MutatingWebhookConfiguration", CLUSTER(TEXT_DNS_SUBDOMAIN), check_webhooks, true, false, true },

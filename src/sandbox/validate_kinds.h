@@ -8,9 +8,9 @@
 struct kind_rules {
         const char *group, *kind;
         struct meta_rules meta;
-        kind_check check;  /* NULL: metadata only */
-        bool merges;       /* the server merges equal findings (kinds with generated rules) */
-        bool names_itself; /* `check` sees to the metadata of a creation */
+        kind_check check;   /* NULL: metadata only */
+        bool merges;        /* the server merges equal findings (kinds with generated rules) */
+        bool names_itself;  /* `check` sees to the metadata of a creation */
         bool any_finalizer; /* finalizers without a domain are let through */
 };
 /* Ends with a NULL kind. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define ANNOTATIONS_MAX_BYTES 262144
-#define MANAGER_MAX_BYTES 128
+#define MANAGER_MAX_BYTES     128
 #define SUBRESOURCE_MAX_BYTES 256
 
 void check_labels(struct check *c, const struct at *at, const struct value *labels) {
@@ -41,8 +41,8 @@ void check_annotations(struct check *c, const struct at *at, const struct value 
                 fault_too_long(c, at, ANNOTATIONS_MAX_BYTES);
 }
 
-static const char *const owner_fields[] = { "apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion",
-                                            NULL };
+static const char *const owner_fields[] = { "apiVersion",         "kind", "name", "uid", "controller",
+                                            "blockOwnerDeletion", NULL };
 
 static void check_owner(struct check *c, const struct at *at, const struct value *owner) {
         struct str api_version = text_of(owner, "apiVersion");
@@ -51,7 +51,8 @@ static void check_owner(struct check *c, const struct at *at, const struct value
 
         if (!api_version.n)
                 fault_required(c, AT(at, "apiVersion"), "must not be empty");
-        else if (slash >= 0 && ((size_t)slash + 1 == api_version.n || str_find(api_version, '/', (size_t)slash + 1) >= 0))
+        else if (slash >= 0 &&
+                 ((size_t)slash + 1 == api_version.n || str_find(api_version, '/', (size_t)slash + 1) >= 0))
                 fault_invalid_str(c, AT(at, "apiVersion"), api_version, "must be <group>/<version> or <version>");
         for (size_t i = 0; i < 3; i++)
                 if (!text_of(owner, rest[i]).n)
@@ -219,8 +220,9 @@ static void check_no_new_finalizers(struct check *c, const struct at *at, const 
 }
 
 void check_meta_update(struct check *c, const struct value *now, const struct value *before, const struct at *at) {
-        static const char *const immutable[] = { "name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
-                                                 "deletionGracePeriodSeconds" };
+        static const char *const immutable[] = {
+                "name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"
+        };
 
         if (get(before, "deletionTimestamp"))
                 check_no_new_finalizers(c, AT(at, "finalizers"), get(now, "finalizers"), get(before, "finalizers"));
@@ -230,7 +232,8 @@ void check_meta_update(struct check *c, const struct value *now, const struct va
         if (int_of(now, "generation") < int_of(before, "generation"))
                 fault_invalid_int(c, AT(at, "generation"), int_of(now, "generation"), "must not be decremented");
         for (size_t i = 0; i < sizeof immutable / sizeof *immutable; i++)
-                check_immutable(c, AT_STR(at, str_from(immutable[i])), get(now, immutable[i]), get(before, immutable[i]));
+                check_immutable(c, AT_STR(at, str_from(immutable[i])), get(now, immutable[i]),
+                                get(before, immutable[i]));
         check_labels(c, AT(at, "labels"), get(now, "labels"));
         check_annotations(c, AT(at, "annotations"), get(now, "annotations"));
         check_owners(c, AT(at, "ownerReferences"), get(now, "ownerReferences"));

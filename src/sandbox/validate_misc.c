@@ -29,12 +29,13 @@ void check_priority_class(struct check *c) {
                 return;
         }
         if (str_starts(name, STR("system-")))
-                fault_forbidden(c, AT(AT(NULL, "metadata"), "name"),
-                                arena_strf(c->a,
-                                           "priority class names with 'system-' prefix are reserved for system use only. "
-                                           "error: %.*s is not a known system priority class",
-                                           STR_FMT(name))
-                                        .p);
+                fault_forbidden(
+                        c, AT(AT(NULL, "metadata"), "name"),
+                        arena_strf(c->a,
+                                   "priority class names with 'system-' prefix are reserved for system use only. "
+                                   "error: %.*s is not a known system priority class",
+                                   STR_FMT(name))
+                                .p);
         else if (value > 1000000000)
                 fault_forbidden(c, AT(NULL, "value"), "maximum allowed value of a user defined priority is 1000000000");
         if (policy && !str_eqc(value_text(policy), "PreemptLowerPriority") && !str_eqc(value_text(policy), "Never"))
@@ -150,7 +151,8 @@ static void check_review_versions(struct check *c, const struct at *at, const st
 }
 
 static void check_hook(struct check *c, const struct at *at, const struct value *hook) {
-        static const char *const failure[] = { "Fail", "Ignore", NULL }, *const match[] = { "Equivalent", "Exact", NULL };
+        static const char *const failure[] = { "Fail", "Ignore", NULL }, *const match[] = { "Equivalent", "Exact",
+                                                                                            NULL };
         static const char *const effects[] = { "None", "NoneOnDryRun", NULL };
         const struct value *rules = get(hook, "rules");
         int64_t seconds = 0;
@@ -179,7 +181,8 @@ void check_webhooks(struct check *c) {
                 struct str name = text_of(item_of(hooks, i), "name");
 
                 check_hook(c, at, item_of(hooks, i));
-                check_review_versions(c, AT(at, "admissionReviewVersions"), get(item_of(hooks, i), "admissionReviewVersions"));
+                check_review_versions(c, AT(at, "admissionReviewVersions"),
+                                      get(item_of(hooks, i), "admissionReviewVersions"));
                 for (size_t j = 0; name.n && j < i; j++)
                         if (str_eq(text_of(item_of(hooks, j), "name"), name)) {
                                 fault_duplicate_str(c, AT(at, "name"), name);
@@ -194,12 +197,13 @@ static void check_service_name(struct check *c, const struct value *spec) {
         static const struct meta_rules rules = { .name = TEXT_PATH_SEGMENT };
         const struct value *meta = get(c->object, "metadata");
         struct str name = text_of(meta, "name");
-        struct str wanted = arena_strf(c->a, "%.*s.%.*s", STR_FMT(text_of(spec, "version")),
-                                       STR_FMT(text_of(spec, "group")));
+        struct str wanted =
+                arena_strf(c->a, "%.*s.%.*s", STR_FMT(text_of(spec, "version")), STR_FMT(text_of(spec, "group")));
 
         if (name.n && text_keeps(TEXT_PATH_SEGMENT, name) && !str_eq(name, wanted))
-                fault_invalid_str(c, AT(AT(NULL, "metadata"), "name"), name,
-                                  arena_strf(c->a, "must be `spec.version+\".\"+spec.group`: %s", quoted(wanted, c->a).p).p);
+                fault_invalid_str(
+                        c, AT(AT(NULL, "metadata"), "name"), name,
+                        arena_strf(c->a, "must be `spec.version+\".\"+spec.group`: %s", quoted(wanted, c->a).p).p);
         check_meta(c, meta, &rules, AT(NULL, "metadata"));
 }
 
@@ -234,16 +238,17 @@ void check_api_service(struct check *c) {
         if (!text_of(service, "name").n)
                 fault_required(c, AT(AT(at, "service"), "name"), "");
         if (truth_of(spec, "insecureSkipTLSVerify") && text_of(spec, "caBundle").n)
-                fault_invalid(c, AT(at, "insecureSkipTLSVerify"), &value_true, "may not be true if caBundle is present");
+                fault_invalid(c, AT(at, "insecureSkipTLSVerify"), &value_true,
+                              "may not be true if caBundle is present");
 }
 
 /* --- status --- */
 
 struct status_rules {
         const char *kind;
-        const char *numbers[12];   /* not negative, in this order */
-        const char *not_above[6];  /* not above `replicas` */
-        const char *ready_text;    /* availableReplicas against readyReplicas; NULL: not compared */
+        const char *numbers[12];  /* not negative, in this order */
+        const char *not_above[6]; /* not above `replicas` */
+        const char *ready_text;   /* availableReplicas against readyReplicas; NULL: not compared */
 };
 
 static const struct status_rules status_table[] = {
@@ -262,13 +267,13 @@ static const struct status_rules status_table[] = {
           { "fullyLabeledReplicas", "readyReplicas", "availableReplicas" },
           "cannot be greater than readyReplicas" },
         { "StatefulSet",
-          { "replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas", "observedGeneration",
-            "collisionCount" },
+          { "replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas",
+            "observedGeneration", "collisionCount" },
           { "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas" },
           "cannot be greater than status.readyReplicas" },
         { "DaemonSet",
-          { "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "observedGeneration",
-            "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount" },
+          { "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
+            "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount" },
           { NULL },
           NULL },
         { "HorizontalPodAutoscaler", { "currentReplicas", "desiredReplicas" }, { NULL }, NULL },
@@ -293,7 +298,8 @@ static void check_status_as(struct check *c, const struct status_rules *r) {
                 fault_invalid_int(c, AT(at, "availableReplicas"), available, r->ready_text);
         if (get(get(c->live, "status"), "collisionCount") &&
             int_of(status, "collisionCount") < int_of(get(c->live, "status"), "collisionCount"))
-                fault_invalid_int(c, AT(at, "collisionCount"), int_of(status, "collisionCount"), "cannot be decremented");
+                fault_invalid_int(c, AT(at, "collisionCount"), int_of(status, "collisionCount"),
+                                  "cannot be decremented");
 }
 
 void check_status(struct check *c) {

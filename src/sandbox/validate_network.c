@@ -106,8 +106,8 @@ static void check_tls(struct check *c, const struct at *at, const struct value *
 void check_ingress(struct check *c) {
         const struct value *spec = get(c->object, "spec"), *rules = get(spec, "rules"), *tls = get(spec, "tls");
         const struct value *class = get(spec, "ingressClassName");
-        const struct value *old_class = value_getc(value_path(c->object, "metadata", "annotations", NULL),
-                                                   "kubernetes.io/ingress.class");
+        const struct value *old_class =
+                value_getc(value_path(c->object, "metadata", "annotations", NULL), "kubernetes.io/ingress.class");
         const struct at *at = AT(NULL, "spec");
 
         if (!list_count(rules) && !get(spec, "defaultBackend"))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A pod's spec as a whole, Pods and pod templates. */
-#include "sandbox/validate_kinds.h"
 #include "sandbox/validate_pod.h"
 
 #include <string.h>
+
+#include "sandbox/validate_kinds.h"
 
 /* --- security contexts --- */
 
@@ -40,7 +41,8 @@ static void check_app_armor(struct check *c, const struct at *at, const struct v
 }
 
 void check_pod_security(struct check *c, const struct at *at, const struct value *security) {
-        const struct value *groups = get(security, "supplementalGroups"), *change = get(security, "fsGroupChangePolicy");
+        const struct value *groups = get(security, "supplementalGroups"),
+                           *change = get(security, "fsGroupChangePolicy");
         int64_t group = 0;
 
         check_user_id(c, at, security, "fsGroup");
@@ -51,7 +53,8 @@ void check_pod_security(struct check *c, const struct at *at, const struct value
                         fault_invalid_int(c, AT_INDEX(AT(at, "supplementalGroups"), i), group,
                                           "must be between 0 and 2147483647, inclusive");
         if (change && !str_eqc(value_text(change), "Always") && !str_eqc(value_text(change), "OnRootMismatch"))
-                fault_unsupported(c, AT(at, "fsGroupChangePolicy"), value_text(change), "\"Always\", \"OnRootMismatch\"");
+                fault_unsupported(c, AT(at, "fsGroupChangePolicy"), value_text(change),
+                                  "\"Always\", \"OnRootMismatch\"");
         check_seccomp(c, AT(at, "seccompProfile"), get(security, "seccompProfile"));
         check_app_armor(c, AT(at, "appArmorProfile"), get(security, "appArmorProfile"));
 }
@@ -67,7 +70,8 @@ void check_container_security(struct check *c, const struct at *at, const struct
                 fault_invalid(c, AT(at, "procMount"), mount, "`hostUsers` must be false to use `Unmasked`");
         check_seccomp(c, AT(at, "seccompProfile"), get(security, "seccompProfile"));
         if (!value_truth(get(security, "allowPrivilegeEscalation"), true) && truth_of(security, "privileged"))
-                fault_invalid(c, at, security, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
+                fault_invalid(c, at, security,
+                              "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
         check_app_armor(c, AT(at, "appArmorProfile"), get(security, "appArmorProfile"));
 }
 
@@ -85,9 +89,9 @@ static void check_host_network(struct check *c, const struct at *at, const struc
                         int64_t host = int_of(item_of(ports, j), "hostPort");
 
                         if ((c->is_pod || host) && host != int_of(item_of(ports, j), "containerPort"))
-                                fault_invalid_int(c,
-                                                  AT(AT_INDEX(AT(AT_INDEX(AT(at, "containers"), i), "ports"), j), "hostPort"),
-                                                  host, "must match `containerPort` when `hostNetwork` is true");
+                                fault_invalid_int(
+                                        c, AT(AT_INDEX(AT(AT_INDEX(AT(at, "containers"), i), "ports"), j), "hostPort"),
+                                        host, "must match `containerPort` when `hostNetwork` is true");
                 }
         }
 }
@@ -206,8 +210,7 @@ static void check_small_fields(struct check *c, const struct at *at, const struc
                 check_choice(c, AT(at, "preemptionPolicy"), text_of(spec, "preemptionPolicy"), preemption,
                              "\"PreemptLowerPriority\", \"Never\"");
         if (overhead)
-                check_resources(c, AT(at, "overhead"),
-                                value_with(c->a, NULL, STR("limits"), overhead));
+                check_resources(c, AT(at, "overhead"), value_with(c->a, NULL, STR("limits"), overhead));
 }
 
 static void check_policies(struct check *c, const struct at *at, const struct value *spec) {
@@ -379,11 +382,12 @@ static void check_pod_update(struct check *c) {
         if (!changed_elsewhere(c, now, before))
                 return;
         /* The server goes on with a diff of its structs, whose text is not stable between runs. */
-        fault_forbidden(c, at,
-                        "pod updates may not change fields other than "
-                        "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
-                        "`spec.tolerations` (only additions to existing tolerations),"
-                        "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n");
+        fault_forbidden(
+                c, at,
+                "pod updates may not change fields other than "
+                "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
+                "`spec.tolerations` (only additions to existing tolerations),"
+                "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n");
 }
 
 void check_pod(struct check *c) {

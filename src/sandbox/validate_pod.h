@@ -28,7 +28,8 @@ void check_resources(struct check *c, const struct at *at, const struct value *r
 enum probe_kind { PROBE_LIVENESS, PROBE_READINESS, PROBE_STARTUP };
 void check_probe(struct check *c, const struct at *at, const struct value *probe, enum probe_kind kind,
                  const struct pod_context *pod);
-void check_lifecycle(struct check *c, const struct at *at, const struct value *lifecycle, const struct pod_context *pod);
+void check_lifecycle(struct check *c, const struct at *at, const struct value *lifecycle,
+                     const struct pod_context *pod);
 
 void check_env(struct check *c, const struct at *at, const struct value *env);
 void check_env_from(struct check *c, const struct at *at, const struct value *env_from);

@@ -2,13 +2,15 @@
 /* Probes and lifecycle hooks of containers. */
 #include "sandbox/validate_pod.h"
 
-static void check_exec(struct check *c, const struct at *at, const struct value *action, const struct pod_context *pod) {
+static void check_exec(struct check *c, const struct at *at, const struct value *action,
+                       const struct pod_context *pod) {
         (void)pod;
         if (!count_of(action, "command"))
                 fault_required(c, AT(at, "command"), "");
 }
 
-static void check_http(struct check *c, const struct at *at, const struct value *action, const struct pod_context *pod) {
+static void check_http(struct check *c, const struct at *at, const struct value *action,
+                       const struct pod_context *pod) {
         struct str scheme = text_of(action, "scheme");
         const struct value *headers = get(action, "httpHeaders");
 
@@ -27,12 +29,14 @@ static void check_tcp(struct check *c, const struct at *at, const struct value *
         check_port_or_name(c, AT(at, "port"), get(action, "port"));
 }
 
-static void check_sleep(struct check *c, const struct at *at, const struct value *action, const struct pod_context *pod) {
+static void check_sleep(struct check *c, const struct at *at, const struct value *action,
+                        const struct pod_context *pod) {
         int64_t seconds = int_of(action, "seconds");
 
         if (pod->has_grace && (seconds < 0 || seconds > pod->grace_s))
                 fault_invalid_int(c, at, seconds,
-                                  arena_strf(c->a, "must be non-negative and less than terminationGracePeriodSeconds (%lld)",
+                                  arena_strf(c->a,
+                                             "must be non-negative and less than terminationGracePeriodSeconds (%lld)",
                                              (long long)pod->grace_s)
                                           .p);
 }
@@ -44,7 +48,7 @@ static void check_handler(struct check *c, const struct at *at, const struct val
                 void (*check)(struct check *c, const struct at *at, const struct value *action,
                               const struct pod_context *pod);
         } actions[] = {
-                { "exec", check_exec }, { "httpGet", check_http },  { "tcpSocket", check_tcp },
+                { "exec", check_exec }, { "httpGet", check_http }, { "tcpSocket", check_tcp },
                 { "grpc", check_tcp },  { "sleep", check_sleep },
         };
         size_t found = 0;
@@ -86,7 +90,8 @@ void check_probe(struct check *c, const struct at *at, const struct value *probe
                 fault_invalid_int(c, AT(at, "successThreshold"), int_of(probe, "successThreshold"), "must be 1");
 }
 
-void check_lifecycle(struct check *c, const struct at *at, const struct value *lifecycle, const struct pod_context *pod) {
+void check_lifecycle(struct check *c, const struct at *at, const struct value *lifecycle,
+                     const struct pod_context *pod) {
         if (get(lifecycle, "postStart"))
                 check_handler(c, AT(at, "postStart"), get(lifecycle, "postStart"), pod);
         if (get(lifecycle, "preStop"))

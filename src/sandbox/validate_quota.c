@@ -76,7 +76,8 @@ static void check_limit(struct check *c, const struct at *at, const struct value
                 if (!is_pod)
                         check_limit_names(c, at, limit, pod_forbids[i]);
                 else if (count_of(limit, pod_forbids[i]))
-                        fault_forbidden(c, AT_STR(at, str_from(pod_forbids[i])), "may not be specified when `type` is 'Pod'");
+                        fault_forbidden(c, AT_STR(at, str_from(pod_forbids[i])),
+                                        "may not be specified when `type` is 'Pod'");
         if (str_eqc(text_of(limit, "type"), "PersistentVolumeClaim") && !get(get(limit, "min"), "storage") &&
             !get(get(limit, "max"), "storage"))
                 fault_required(c, AT(at, "limits"),
@@ -120,11 +121,12 @@ static void check_quota_name(struct check *c, const struct at *at, struct str na
 
 static bool scope_fits(struct str scope, struct str resource) {
         static const char *const pods[] = { "pods", NULL };
-        static const char *const compute[] = { "pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu",
-                                               "requests.memory", NULL };
+        static const char *const compute[] = { "pods",          "cpu",          "memory",          "limits.cpu",
+                                               "limits.memory", "requests.cpu", "requests.memory", NULL };
         static const char *const storage[] = { "persistentvolumeclaims", "requests.storage", NULL };
-        static const char *const for_compute[] = { "Terminating", "NotTerminating", "NotBestEffort", "PriorityClass",
-                                                   "CrossNamespacePodAffinity", NULL };
+        static const char *const for_compute[] = {
+                "Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity", NULL
+        };
 
         if (is_one_of(scope, for_compute))
                 return is_one_of(resource, compute);
@@ -141,8 +143,14 @@ static bool scopes_have(const struct value *scopes, const char *name) {
 }
 
 static void check_scopes(struct check *c, const struct at *at, const struct value *spec) {
-        static const char *const known[] = { "Terminating", "NotTerminating", "BestEffort", "NotBestEffort",
-                                             "PriorityClass", "VolumeAttributesClass", "CrossNamespacePodAffinity", NULL };
+        static const char *const known[] = { "Terminating",
+                                             "NotTerminating",
+                                             "BestEffort",
+                                             "NotBestEffort",
+                                             "PriorityClass",
+                                             "VolumeAttributesClass",
+                                             "CrossNamespacePodAffinity",
+                                             NULL };
         const struct value *scopes = get(spec, "scopes");
 
         for (EACH(i, scopes)) {

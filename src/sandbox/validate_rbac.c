@@ -52,7 +52,8 @@ void check_cluster_role(struct check *c) {
 }
 
 static void check_subject(struct check *c, const struct at *at, const struct value *subject, bool namespaced) {
-        struct str name = text_of(subject, "name"), kind = text_of(subject, "kind"), group = text_of(subject, "apiGroup");
+        struct str name = text_of(subject, "name"), kind = text_of(subject, "kind"),
+                   group = text_of(subject, "apiGroup");
 
         if (!name.n)
                 late_required(c, AT(at, "name"));
@@ -91,7 +92,8 @@ static void check_binding(struct check *c, bool namespaced) {
         if (!str_eqc(text_of(ref, "apiGroup"), RBAC_GROUP))
                 fault_unsupported(c, AT(at, "apiGroup"), text_of(ref, "apiGroup"), "\"" RBAC_GROUP "\"");
         if (!str_eqc(kind, "ClusterRole") && !(namespaced && str_eqc(kind, "Role")))
-                fault_unsupported(c, AT(at, "kind"), kind, namespaced ? "\"Role\", \"ClusterRole\"" : "\"ClusterRole\"");
+                fault_unsupported(c, AT(at, "kind"), kind,
+                                  namespaced ? "\"Role\", \"ClusterRole\"" : "\"ClusterRole\"");
         for (EACH(i, subjects))
                 check_subject(c, AT_INDEX(AT(NULL, "subjects"), i), item_of(subjects, i), namespaced);
         if (!text_of(ref, "name").n)

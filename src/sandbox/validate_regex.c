@@ -8,21 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-
-enum op { OP_SET, OP_FORK, OP_JUMP, OP_ASSERT, OP_MATCH };
-
-struct range {
-        uint32_t from, to;
-};
-
-struct step {
-        enum op op;
-        bool negated;
-        char assertion; /* ^ $ b B A z */
-        size_t to, or_to;
-        const struct range *ranges;
-        size_t range_count;
-};
+#include "sandbox/validate_regex_impl.h"
 
 struct parser {
         struct str s;
@@ -40,17 +26,6 @@ struct set {
         size_t count;
         bool negated;
 };
-
-static uint32_t decode(struct str s, size_t *at) {
-        unsigned char first = (unsigned char)s.p[*at];
-        unsigned extra = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
-        uint32_t rune = extra == 0 ? first : first & (0x3fu >> extra);
-
-        (*at)++;
-        for (; extra && *at < s.n; extra--)
-                rune = rune << 6 | ((unsigned char)s.p[(*at)++] & 0x3f);
-        return rune;
-}
 
 static size_t emit(struct parser *p, struct step step) {
         if (p->count >= REGEX_MAX_NODES) {
@@ -137,7 +112,9 @@ static uint32_t hex_escape(struct parser *p) {
 
         for (size_t digits = 0; more(p) && (braced || digits < 2); digits++) {
                 char ch = p->s.p[p->at];
-                int digit = ch >= '0' && ch <= '9' ? ch - '0' : (ch | 32) >= 'a' && (ch | 32) <= 'f' ? (ch | 32) - 'a' + 10 : -1;
+                int digit = ch >= '0' && ch <= '9'                 ? ch - '0'
+                            : (ch | 32) >= 'a' && (ch | 32) <= 'f' ? (ch | 32) - 'a' + 10
+                                                                   : -1;
 
                 if (digit < 0)
                         break;
@@ -152,7 +129,7 @@ static uint32_t hex_escape(struct parser *p) {
 /* The code point an escape stands for; what we do not know ends the parse. */
 static uint32_t escaped(struct parser *p) {
         static const char from[] = "nrtfva", to[] = "\n\r\t\f\v\a";
-        uint32_t ch = more(p) ? decode(p->s, &p->at) : 0;
+        uint32_t ch = more(p) ? regex_decode(p->s, &p->at) : 0;
         const char *known = ch && ch < 128 ? strchr(from, (int)ch) : NULL;
 
         if (known)
@@ -167,8 +144,8 @@ static uint32_t escaped(struct parser *p) {
 static bool posix_class(struct parser *p, struct set *set) {
         static const struct {
                 const char *name, *pairs;
-        } classes[] = { { "[:alnum:]", "09AZaz" }, { "[:alpha:]", "AZaz" },   { "[:digit:]", "09" },
-                        { "[:lower:]", "az" },     { "[:upper:]", "AZ" },     { "[:space:]", "\t\r  " },
+        } classes[] = { { "[:alnum:]", "09AZaz" },  { "[:alpha:]", "AZaz" },    { "[:digit:]", "09" },
+                        { "[:lower:]", "az" },      { "[:upper:]", "AZ" },      { "[:space:]", "\t\r  " },
                         { "[:xdigit:]", "09AFaf" }, { "[:word:]", "09AZ__az" }, { "[:punct:]", "!/:@[`{~" } };
 
         for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
@@ -191,11 +168,11 @@ static void parse_set_item(struct parser *p, struct set *set) {
                 }
                 from = escaped(p);
         } else
-                from = decode(p->s, &p->at);
+                from = regex_decode(p->s, &p->at);
         to = from;
         if (p->at + 1 < p->s.n && p->s.p[p->at] == '-' && p->s.p[p->at + 1] != ']') {
                 p->at++;
-                to = next_is(p, "\\") ? escaped(p) : decode(p->s, &p->at);
+                to = next_is(p, "\\") ? escaped(p) : regex_decode(p->s, &p->at);
         }
         set_add_folded(p, set, from, to);
 }
@@ -291,7 +268,7 @@ static void parse_escape(struct parser *p) {
 }
 
 static void parse_atom(struct parser *p) {
-        uint32_t ch = decode(p->s, &p->at);
+        uint32_t ch = regex_decode(p->s, &p->at);
         struct set any = { .items = { { '\n', '\n' } }, .count = p->dot_all ? 0 : 1, .negated = true };
 
         if (ch == '(')
@@ -427,106 +404,13 @@ static void parse_choice(struct parser *p) {
         }
 }
 
-/* --- running --- */
-
-struct run {
-        const struct step *steps;
-        struct str text;
-        size_t *list[2];
-        size_t count[2];
-        size_t *seen; /* position + 1 at which a step was added last */
-};
-
-static bool is_word(struct str s, size_t at, bool before) {
-        char ch;
-
-        if (before ? at == 0 : at >= s.n)
-                return false;
-        ch = s.p[before ? at - 1 : at];
-        return (ch >= '0' && ch <= '9') || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
-}
-
-static bool holds(const struct run *r, char assertion, size_t at) {
-        bool boundary = is_word(r->text, at, true) != is_word(r->text, at, false);
-
-        switch (assertion) {
-        case 'A':
-                return at == 0;
-        case 'z':
-                return at == r->text.n;
-        case '^':
-                return at == 0 || r->text.p[at - 1] == '\n';
-        case '$':
-                return at == r->text.n || r->text.p[at] == '\n';
-        case 'b':
-                return boundary;
-        default:
-                return !boundary;
-        }
-}
-
-/* Follows forks and jumps; true: the end is reached. */
-static bool add_thread(struct run *r, int which, size_t pc, size_t at) {
-        const struct step *step = &r->steps[pc];
-
-        if (r->seen[pc] == at + 1)
-                return false;
-        r->seen[pc] = at + 1;
-        switch (step->op) {
-        case OP_MATCH:
-                return true;
-        case OP_JUMP:
-                return add_thread(r, which, step->to, at);
-        case OP_FORK:
-                return add_thread(r, which, step->to, at) || add_thread(r, which, step->or_to, at);
-        case OP_ASSERT:
-                return holds(r, step->assertion, at) && add_thread(r, which, pc + 1, at);
-        default:
-                r->list[which][r->count[which]++] = pc;
-                return false;
-        }
-}
-
-static bool accepts(const struct step *step, uint32_t rune) {
-        bool in = false;
-
-        for (size_t i = 0; i < step->range_count && !in; i++)
-                in = rune >= step->ranges[i].from && rune <= step->ranges[i].to;
-        return in != step->negated;
-}
-
-static bool run(struct run *r) {
-        int now = 0;
-
-        for (size_t at = 0;; now = 1 - now) {
-                size_t next = at;
-                uint32_t rune;
-
-                if (add_thread(r, now, 0, at))
-                        return true;
-                if (at >= r->text.n)
-                        return false;
-                rune = decode(r->text, &next);
-                r->count[1 - now] = 0;
-                for (size_t i = 0; i < r->count[now]; i++)
-                        if (accepts(&r->steps[r->list[now][i]], rune) &&
-                            add_thread(r, 1 - now, r->list[now][i] + 1, next))
-                                return true;
-                at = next;
-        }
-}
-
 enum regex_verdict regex_match(struct str pattern, struct str text, struct arena *a) {
         _cleanup_(mem_freep) struct step *steps = mem_alloc((REGEX_MAX_NODES + 1) * sizeof *steps);
         struct parser p = { .s = pattern, .steps = steps, .a = a };
-        struct run r = { .steps = steps, .text = text };
 
         parse_choice(&p);
         if (p.unknown || p.at < pattern.n)
                 return REGEX_UNKNOWN;
         emit(&p, (struct step){ .op = OP_MATCH });
-        for (int i = 0; i < 2; i++)
-                r.list[i] = arena_alloc(a, p.count * sizeof *r.list[i]);
-        r.seen = arena_zalloc(a, p.count * sizeof *r.seen);
-        return run(&r) ? REGEX_MATCHES : REGEX_DIFFERS;
+        return regex_run(steps, p.count, text, a) ? REGEX_MATCHES : REGEX_DIFFERS;
 }

@@ -6,42 +6,9 @@
 #include "sandbox/validate_schema.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "sandbox/validate_regex.h"
-
-enum fault_kind {
-        FAULT_PLAIN, /* belongs to no field */
-        FAULT_INVALID,
-        FAULT_TYPE,
-        FAULT_REQUIRED,
-        FAULT_ENUM,
-        FAULT_TOO_LONG,
-        FAULT_TOO_MANY,
-};
-
-struct fault {
-        enum fault_kind kind;
-        struct str path, text; /* where it is; the whole message */
-        struct str shown;      /* value as the finding shows it */
-        int64_t size, max;
-        struct fault *next;
-};
-
-struct result {
-        struct fault *first, **end;
-        int matches;
-};
-
-/* One value at one place: what all rules look at. */
-struct node {
-        struct check *c;
-        const struct value *schema, *v;
-        struct str path;
-        const struct value *old; /* NULL: nothing to compare with */
-};
+#include "sandbox/validate_schema_impl.h"
 
 static void validate_node(const struct node *n, struct result *ret);
 
@@ -50,7 +17,7 @@ static void result_init(struct result *r) {
         r->end = &r->first;
 }
 
-static void result_add(struct check *c, struct result *r, struct fault fault) {
+void result_add(struct check *c, struct result *r, struct fault fault) {
         for (const struct fault *f = r->first; f; f = f->next)
                 if (str_eq(f->text, fault.text))
                         return;
@@ -70,7 +37,7 @@ static struct str print(const struct value *v, struct arena *a) {
         return value_is(v, VALUE_STRING) ? quoted(value_text(v), a) : go_json(v, a);
 }
 
-static void add_invalid(const struct node *n, struct result *r, struct str shown, struct str text) {
+void add_invalid(const struct node *n, struct result *r, struct str shown, struct str text) {
         result_add(n->c, r, (struct fault){ .kind = FAULT_INVALID, .path = n->path, .text = text, .shown = shown });
 }
 
@@ -96,11 +63,11 @@ static const char *type_name(const struct value *v) {
         }
 }
 
-static bool is_number(const struct value *v) {
+bool is_number(const struct value *v) {
         return v->kind == VALUE_INT || v->kind == VALUE_UINT || v->kind == VALUE_DECIMAL;
 }
 
-static double number_of(const struct value *v) {
+double number_of(const struct value *v) {
         if (value_is(v, VALUE_INT))
                 return (double)v->i64;
         if (value_is(v, VALUE_UINT))
@@ -124,7 +91,7 @@ static bool type_fits(const struct node *n, struct str type) {
         return str_eqc(type, "integer") && n->v->kind == VALUE_DECIMAL && floor(number_of(n->v)) == number_of(n->v);
 }
 
-static struct str format_of(const struct value *schema) {
+struct str format_of(const struct value *schema) {
         struct str type = text_of(schema, "type"), format = text_of(schema, "format");
 
         if (!type.n || str_eqc(type, "string"))
@@ -149,11 +116,12 @@ static void check_type(const struct node *n, struct result *r) {
                 type = format;
         text = arena_strf(n->c->a, "%.*s in body must be of type %.*s: \"%s\"", STR_FMT(n->path), STR_FMT(type),
                           format.n && !is_null ? "" : type_name(n->v));
-        result_add(n->c, r,
-                   (struct fault){ .kind = FAULT_TYPE,
-                                   .path = n->path,
-                                   .text = text,
-                                   .shown = arena_strf(n->c->a, "\"%s\"", format.n && !is_null ? "" : type_name(n->v)) });
+        result_add(
+                n->c, r,
+                (struct fault){ .kind = FAULT_TYPE,
+                                .path = n->path,
+                                .text = text,
+                                .shown = arena_strf(n->c->a, "\"%s\"", format.n && !is_null ? "" : type_name(n->v)) });
 }
 
 /* --- composition --- */
@@ -162,7 +130,9 @@ static void add_plain(const struct node *n, struct result *r, const char *what) 
         struct str q = quoted(n->path, n->c->a);
 
         result_add(n->c, r,
-                   (struct fault){ .kind = FAULT_PLAIN, .text = arena_strf(n->c->a, "%s %s", q.p, what), .shown = STR("\"\"") });
+                   (struct fault){ .kind = FAULT_PLAIN,
+                                   .text = arena_strf(n->c->a, "%s %s", q.p, what),
+                                   .shown = STR("\"\"") });
 }
 
 static void validate_as(const struct node *n, const struct value *schema, struct result *ret) {
@@ -217,7 +187,8 @@ static void check_one_of(const struct node *n, struct result *r) {
                 return;
         }
         add_plain(n, r,
-                  valid ? arena_strf(n->c->a, "must validate one and only one schema (oneOf). Found %zu valid alternatives",
+                  valid ? arena_strf(n->c->a,
+                                     "must validate one and only one schema (oneOf). Found %zu valid alternatives",
                                      valid)
                                   .p
                         : "must validate one and only one schema (oneOf). Found none valid");
@@ -236,8 +207,9 @@ static void check_all_of(const struct node *n, struct result *r) {
                 result_merge(n->c, r, &one);
         }
         if (valid != list_count(all))
-                add_plain(n, r, valid ? "must validate all the schemas (allOf)"
-                                      : "must validate all the schemas (allOf). None validated");
+                add_plain(n, r,
+                          valid ? "must validate all the schemas (allOf)"
+                                : "must validate all the schemas (allOf). None validated");
 }
 
 static void check_composition(const struct node *n, struct result *r) {
@@ -247,117 +219,11 @@ static void check_composition(const struct node *n, struct result *r) {
         check_any_of(n, r);
         check_one_of(n, r);
         check_all_of(n, r);
-        if (not) {
+        if (not ) {
                 validate_as(n, not, &one);
                 if (!one.first)
                         add_plain(n, r, "must not validate the schema (not)");
         }
-        r->matches++;
-}
-
-/* --- strings and numbers --- */
-
-static int64_t runes(struct str s) {
-        int64_t n = 0;
-
-        for (size_t i = 0; i < s.n; i++)
-                n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
-        return n;
-}
-
-static void check_string(const struct node *n, struct result *r) {
-        struct str s = value_text(n->v), pattern = text_of(n->schema, "pattern");
-        struct arena *a = n->c->a;
-        int64_t limit = 0;
-
-        if (value_to_i64(get(n->schema, "maxLength"), &limit) && runes(s) > limit)
-                result_add(n->c, r,
-                           (struct fault){ .kind = FAULT_TOO_LONG,
-                                           .path = n->path,
-                                           .max = limit,
-                                           .text = arena_strf(a, "%.*s too long", STR_FMT(n->path)) });
-        else if (value_to_i64(get(n->schema, "minLength"), &limit) && runes(s) < limit)
-                add_invalid(n, r, quoted(s, a),
-                            arena_strf(a, "%.*s in body should be at least %lld chars long", STR_FMT(n->path),
-                                       (long long)limit));
-        else if (pattern.n && regex_match(pattern, s, a) == REGEX_DIFFERS)
-                add_invalid(n, r, quoted(s, a),
-                            arena_strf(a, "%.*s in body should match '%.*s'", STR_FMT(n->path), STR_FMT(pattern)));
-}
-
-static void check_format(const struct node *n, struct result *r) {
-        struct str format = format_of(n->schema), s = value_text(n->v), q = quoted(s, n->c->a);
-
-        if (format.n && !format_keeps(format, s, n->c->a))
-                result_add(n->c, r,
-                           (struct fault){ .kind = FAULT_TYPE,
-                                           .path = n->path,
-                                           .shown = q,
-                                           .text = arena_strf(n->c->a, "%.*s in body must be of type %.*s: %s",
-                                                              STR_FMT(n->path), STR_FMT(format), q.p) });
-}
-
-/* Go's %v of a float64 and of an int64. */
-static struct str number_text(double d, struct arena *a) {
-        char text[40];
-
-        for (int digits = 1; digits <= 17; digits++) {
-                snprintf(text, sizeof text, "%.*g", digits, d);
-                if (strtod(text, NULL) == d)
-                        break;
-        }
-        if (strchr(text, 'e') && fabs(d) < 1e21 && (fabs(d) >= 1e-4 || d == 0))
-                snprintf(text, sizeof text, "%.0f", d);
-        return arena_strf(a, "%s", text);
-}
-
-static struct str shown_number(const struct node *n) {
-        return value_is(n->v, VALUE_DECIMAL) ? number_text(number_of(n->v), n->c->a) : go_json(n->v, n->c->a);
-}
-
-static void check_bound(const struct node *n, struct result *r, const char *rule, const char *exclusive, int sign) {
-        const struct value *bound = get(n->schema, rule);
-        double distance = (number_of(n->v) - number_of(bound)) * sign;
-        bool strict = truth_of(n->schema, exclusive);
-
-        if (!bound || distance < 0 || (distance == 0 && !strict))
-                return;
-        add_invalid(n, r, shown_number(n),
-                    arena_strf(n->c->a, "%.*s in body should be %s than %s%s", STR_FMT(n->path),
-                               sign > 0 ? "less" : "greater", strict ? "" : "or equal to ",
-                               number_text(number_of(bound), n->c->a).p));
-}
-
-static void check_range(const struct node *n, struct result *r) {
-        struct str format = text_of(n->schema, "format"), with = STR("(default format)");
-        double d = number_of(n->v);
-        bool small = str_eqc(format, "int32");
-
-        if (!str_eqc(text_of(n->schema, "type"), "integer") ||
-            (n->v->kind == VALUE_INT && (!small || (d <= INT32_MAX && d >= INT32_MIN))))
-                return;
-        if (n->v->kind == VALUE_DECIMAL && floor(d) == d && fabs(d) < 1e15)
-                return;
-        if (small || str_eqc(format, "int64"))
-                with = arena_strf(n->c->a, "with format %.*s", STR_FMT(format));
-        result_add(n->c, r,
-                   (struct fault){ .kind = FAULT_PLAIN,
-                                   .shown = STR("\"\""),
-                                   .text = arena_strf(n->c->a, "Checked value must be of type integer %.*s in %.*s",
-                                                      STR_FMT(with), STR_FMT(n->path)) });
-}
-
-static void check_number(const struct node *n, struct result *r) {
-        const struct value *factor = get(n->schema, "multipleOf");
-        double f = number_of(factor), times = f < 1 && f > 0 ? 1 / f * number_of(n->v) : number_of(n->v) / f;
-
-        check_range(n, r);
-        if (factor && f > 0 && fabs(times - nearbyint(times)) > 1e-9)
-                add_invalid(n, r, shown_number(n),
-                            arena_strf(n->c->a, "%.*s in body should be a multiple of %s", STR_FMT(n->path),
-                                       number_text(f, n->c->a).p));
-        check_bound(n, r, "minimum", "exclusiveMinimum", -1);
-        check_bound(n, r, "maximum", "exclusiveMaximum", 1);
         r->matches++;
 }
 
@@ -448,8 +314,8 @@ static void check_object(const struct node *n, struct result *r) {
         check_member_count(n, r);
         for (EACH_MEMBER(m, n->v))
                 if (!value_get(properties, m->key) && value_is(rest, VALUE_MAP))
-                        validate_part(n, arena_strf(n->c->a, "%.*s.%.*s", STR_FMT(n->path), STR_FMT(m->key)), rest, m->value,
-                                      value_get(n->old, m->key), r);
+                        validate_part(n, arena_strf(n->c->a, "%.*s.%.*s", STR_FMT(n->path), STR_FMT(m->key)), rest,
+                                      m->value, value_get(n->old, m->key), r);
         for (EACH_MEMBER(m, n->v)) {
                 const struct value *schema = value_get(properties, m->key);
 
@@ -560,52 +426,4 @@ void check_schema(struct check *c, const struct at *root, const struct value *sc
                 return;
         for (const struct fault *f = r.first; f; f = f->next)
                 report(c, root, f);
-}
-
-/* --- sets and maps in lists --- */
-
-static const struct value *key_of(struct check *c, const struct value *item, const struct value *keys) {
-        const struct value *key = &value_empty_map;
-
-        for (EACH(i, keys)) {
-                struct str name = value_text(item_of(keys, i));
-
-                if (value_get(item, name))
-                        key = value_with(c->a, key, name, value_get(item, name));
-        }
-        return key;
-}
-
-static void check_items_once(struct check *c, const struct at *at, const struct value *list, const struct value *keys) {
-        for (EACH(i, list)) {
-                const struct value *mine = keys ? key_of(c, item_of(list, i), keys) : item_of(list, i);
-                size_t seen = 0;
-
-                for (size_t j = 0; j < i; j++)
-                        seen += value_equal(mine, keys ? key_of(c, item_of(list, j), keys) : item_of(list, j));
-                if (seen == 1)
-                        fault_duplicate(c, AT_INDEX(at, i), mine);
-        }
-}
-
-void check_lists(struct check *c, const struct at *at, const struct value *schema, const struct value *v) {
-        const struct value *items = get(schema, "items"), *rest = get(schema, "additionalProperties");
-        struct str type = text_of(schema, "x-kubernetes-list-type");
-
-        if (value_is(v, VALUE_LIST)) {
-                if (str_eqc(type, "set") || str_eqc(type, "map"))
-                        check_items_once(c, at, v,
-                                         str_eqc(type, "map") ? get(schema, "x-kubernetes-list-map-keys") : NULL);
-                for (EACH(i, v))
-                        if (items)
-                                check_lists(c, AT_INDEX(at, i), items, item_of(v, i));
-        }
-        for (EACH_MEMBER(m, v)) {
-                const struct value *sub = value_get(get(schema, "properties"), m->key);
-
-                if (sub)
-                        check_lists(c, AT_STR(at, m->key), sub, m->value);
-                else if (value_is(rest, VALUE_MAP))
-                        check_lists(c, AT_KEY(at, m->key), rest, m->value);
-        }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values against a CRD's schema, as kube-openapi's validator goes through them: type, composition, strings, formats,
- * numbers, lists, enum, objects. Where the server walks a Go map (properties) its order is random; here it is the keys'.
+ * numbers, lists, enum, objects. Where the server walks a Go map (properties) its order is random; here it is the
+ * keys'.
  *
  * Not done: x-kubernetes-validations (CEL), metadata of embedded resources.
  */

@@ -6,7 +6,7 @@ static const char *const set_operators[] = { "In", "NotIn", NULL };
 static const char *const existence_operators[] = { "Exists", "DoesNotExist", NULL };
 
 static void check_requirement(struct check *c, const struct at *at, const struct value *r) {
-        struct str operator = text_of(r, "operator");
+        struct str operator= text_of(r, "operator");
         const struct value *values = get(r, "values");
 
         if (is_one_of(operator, set_operators)) {
@@ -32,7 +32,7 @@ void check_selector(struct check *c, const struct at *at, const struct value *se
 }
 
 static bool requirement_is_usable(const struct value *r) {
-        struct str operator = text_of(r, "operator");
+        struct str operator= text_of(r, "operator");
         const struct value *values = get(r, "values");
 
         if (is_one_of(operator, set_operators) ? !value_count(values)
@@ -58,7 +58,7 @@ bool selector_is_usable(const struct value *selector) {
 
 static bool requirement_matches(const struct value *r, const struct value *labels) {
         const struct value *has = value_get(labels, text_of(r, "key")), *values = get(r, "values");
-        struct str operator = text_of(r, "operator");
+        struct str operator= text_of(r, "operator");
         bool found = false;
 
         if (is_one_of(operator, existence_operators))

@@ -23,7 +23,8 @@ static void check_external_name(struct check *c, const struct at *at, const stru
 
         for (size_t i = 0; i < 3; i++)
                 if (get(spec, forbidden[i]) && (i == 2 || count_of(spec, forbidden[i])))
-                        fault_forbidden(c, AT_STR(at, str_from(forbidden[i])), "may not be set for ExternalName services");
+                        fault_forbidden(c, AT_STR(at, str_from(forbidden[i])),
+                                        "may not be set for ExternalName services");
         if (str_ends(name, STR(".")))
                 name.n--;
         if (name.n)
@@ -99,7 +100,8 @@ static void check_affinity_config(struct check *c, const struct at *at, const st
         else if (!get(config, "clientIP"))
                 fault_required(c, AT(config_at, "clientIP"), "when session affinity type is ClientIP");
         else if (!value_to_i64(seconds, &n))
-                fault_required(c, AT(AT(config_at, "clientIP"), "timeoutSeconds"), "when session affinity type is ClientIP");
+                fault_required(c, AT(AT(config_at, "clientIP"), "timeoutSeconds"),
+                               "when session affinity type is ClientIP");
         else if (n <= 0 || n > 86400)
                 fault_invalid_int(c, AT(AT(config_at, "clientIP"), "timeoutSeconds"), n,
                                   "must be greater than 0 and less than 86400");
@@ -213,12 +215,13 @@ static void check_ports_unique(struct check *c, const struct at *above, const st
                         fault_duplicate(c, AT(AT_INDEX(above, i), "nodePort"), get(item_of(ports, i), "nodePort"));
         for (EACH(i, ports))
                 if (is_taken(ports, i, "port"))
-                        fault_duplicate_raw(c, AT_INDEX(above, i),
-                                            arena_strf(c->a,
-                                                       "{\"Name\":\"\",\"Protocol\":%s,\"AppProtocol\":null,\"Port\":%lld,"
-                                                       "\"TargetPort\":0,\"NodePort\":0}",
-                                                       quoted(text_of(item_of(ports, i), "protocol"), c->a).p,
-                                                       (long long)int_of(item_of(ports, i), "port")));
+                        fault_duplicate_raw(
+                                c, AT_INDEX(above, i),
+                                arena_strf(c->a,
+                                           "{\"Name\":\"\",\"Protocol\":%s,\"AppProtocol\":null,\"Port\":%lld,"
+                                           "\"TargetPort\":0,\"NodePort\":0}",
+                                           quoted(text_of(item_of(ports, i), "protocol"), c->a).p,
+                                           (long long)int_of(item_of(ports, i), "port")));
 }
 
 /* --- traffic --- */
@@ -246,9 +249,10 @@ static void check_external_policy(struct check *c, const struct at *at, const st
                 fault_unsupported(c, policy_at, policy, "\"Cluster\", \"Local\"");
         if (!needs_health_check(spec)) {
                 if (port)
-                        fault_invalid_int(c, health_at, port,
-                                          "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is "
-                                          "'Local'");
+                        fault_invalid_int(
+                                c, health_at, port,
+                                "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is "
+                                "'Local'");
         } else if (!port)
                 fault_required(c, health_at, "");
         else
@@ -261,7 +265,8 @@ static void check_load_balancer(struct check *c, const struct at *at, const stru
         bool balanced = is_type(spec, "LoadBalancer");
 
         if (list_count(ranges) && !balanced)
-                fault_forbidden(c, AT(at, "LoadBalancerSourceRanges"), "may only be used when `type` is 'LoadBalancer'");
+                fault_forbidden(c, AT(at, "LoadBalancerSourceRanges"),
+                                "may only be used when `type` is 'LoadBalancer'");
         for (EACH(i, ranges))
                 check_cidr(c, AT_INDEX(AT(at, "LoadBalancerSourceRanges"), i), str_trim(value_text(item_of(ranges, i))),
                            known);

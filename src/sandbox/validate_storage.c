@@ -3,7 +3,8 @@
 #include "sandbox/validate_kinds.h"
 #include "sandbox/validate_pod.h"
 
-static const char *const access_modes[] = { "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod", NULL };
+static const char *const access_modes[] = { "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod",
+                                            NULL };
 static const char *const volume_modes[] = { "Block", "Filesystem", NULL };
 static const char *const reclaim_policies[] = { "Delete", "Recycle", "Retain", NULL };
 #define RECLAIM_LISTED "\"Delete\", \"Recycle\", \"Retain\""
@@ -16,8 +17,9 @@ static void check_access_modes(struct check *c, const struct at *at, const struc
                 bool known = is_one_of(mode, access_modes);
 
                 if (!known)
-                        fault_unsupported(c, at, mode,
-                                          "\"ReadOnlyMany\", \"ReadWriteMany\", \"ReadWriteOnce\", \"ReadWriteOncePod\"");
+                        fault_unsupported(
+                                c, at, mode,
+                                "\"ReadOnlyMany\", \"ReadWriteMany\", \"ReadWriteOnce\", \"ReadWriteOncePod\"");
                 one_pod = one_pod || str_eqc(mode, "ReadWriteOncePod");
                 other = other || (known && !str_eqc(mode, "ReadWriteOncePod"));
         }
@@ -103,10 +105,28 @@ void check_pvc(struct check *c) {
 
 /* --- PersistentVolume --- */
 
-static const char *const pv_sources[] = { "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker",
-                                          "nfs", "rbd", "quobyte", "cephfs", "iscsi", "cinder", "fc", "flexVolume",
-                                          "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
-                                          "azureDisk", "scaleIO", "local", "storageos", "csi" };
+static const char *const pv_sources[] = { "hostPath",
+                                          "gcePersistentDisk",
+                                          "awsElasticBlockStore",
+                                          "glusterfs",
+                                          "flocker",
+                                          "nfs",
+                                          "rbd",
+                                          "quobyte",
+                                          "cephfs",
+                                          "iscsi",
+                                          "cinder",
+                                          "fc",
+                                          "flexVolume",
+                                          "azureFile",
+                                          "vsphereVolume",
+                                          "photonPersistentDisk",
+                                          "portworxVolume",
+                                          "azureDisk",
+                                          "scaleIO",
+                                          "local",
+                                          "storageos",
+                                          "csi" };
 #define PV_SOURCES (sizeof pv_sources / sizeof *pv_sources)
 
 static void check_pv_path(struct check *c, const struct at *at, const struct value *source) {
@@ -121,7 +141,8 @@ static void check_pv_source(struct check *c, const struct at *at, const struct v
                 if (!get(spec, pv_sources[i]))
                         continue;
                 if (found++)
-                        fault_forbidden(c, AT_STR(at, str_from(pv_sources[i])), "may not specify more than 1 volume type");
+                        fault_forbidden(c, AT_STR(at, str_from(pv_sources[i])),
+                                        "may not specify more than 1 volume type");
                 else if (str_eqc(STR("hostPath"), pv_sources[i]) || str_eqc(STR("local"), pv_sources[i]))
                         check_pv_path(c, AT_STR(at, str_from(pv_sources[i])), get(spec, pv_sources[i]));
         }
@@ -177,7 +198,8 @@ void check_pv(struct check *c) {
         if (source_changed(spec, get(c->live, "spec")))
                 fault_forbidden(c, AT(at, "persistentvolumesource"),
                                 "spec.persistentvolumesource is immutable after creation\n");
-        check_immutable(c, AT(NULL, "volumeMode"), get(spec, "volumeMode"), value_path(c->live, "spec", "volumeMode", NULL));
+        check_immutable(c, AT(NULL, "volumeMode"), get(spec, "volumeMode"),
+                        value_path(c->live, "spec", "volumeMode", NULL));
 }
 
 /* --- StorageClass --- */
@@ -191,9 +213,7 @@ void check_storage_class(struct check *c) {
         if (!c->live) {
                 if (provisioner.n)
                         check_text(c, AT(NULL, "provisioner"), TEXT_LABEL_KEY, provisioner);
-                if (policy.n && !is_one_of(policy, reclaim_policies))
-                        fault_unsupported(c, AT(NULL, "reclaimPolicy"), policy, "\"Delete\", \"Retain\"");
-                else if (str_eqc(policy, "Recycle"))
+                if (policy.n && !str_eqc(policy, "Delete") && !str_eqc(policy, "Retain"))
                         fault_unsupported(c, AT(NULL, "reclaimPolicy"), policy, "\"Delete\", \"Retain\"");
                 if (!mode)
                         fault_required(c, AT(NULL, "volumeBindingMode"), "");

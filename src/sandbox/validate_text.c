@@ -5,10 +5,10 @@
 #include <ctype.h>
 #include <string.h>
 
-#define LABEL_FMT "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-#define SUBDOMAIN_FMT LABEL_FMT "(\\." LABEL_FMT ")*"
+#define LABEL_FMT      "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+#define SUBDOMAIN_FMT  LABEL_FMT "(\\." LABEL_FMT ")*"
 #define UNDERSCORE_FMT "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
-#define KEY_FMT "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+#define KEY_FMT        "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 
 static void say(struct text_faults *f, struct str text) {
         if (f->count < TEXT_MAX_FAULTS)
@@ -80,8 +80,8 @@ static void dns_1035_label(struct str s, struct text_faults *f, struct arena *a)
 
 #define SUBDOMAIN_TEXT                                                                                                 \
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "     \
-        "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '"             \
-        SUBDOMAIN_FMT "')"
+        "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "              \
+        "'" SUBDOMAIN_FMT "')"
 
 static void dns_subdomain(struct str s, struct text_faults *f, struct arena *a) {
         (void)a;
@@ -204,8 +204,9 @@ static void env_name(struct str s, struct text_faults *f, struct arena *a) {
         (void)a;
         for (size_t i = 0; i < s.n; i++)
                 if (s.p[i] < 0x20 || s.p[i] > 0x7e || s.p[i] == '=') {
-                        SAY(f, "a valid environment variable name must consist only of printable ASCII characters other "
-                               "than '='");
+                        SAY(f,
+                            "a valid environment variable name must consist only of printable ASCII characters other "
+                            "than '='");
                         return;
                 }
 }
@@ -251,7 +252,7 @@ static void decimal(struct str s, struct text_faults *f, struct arena *a) {
 }
 
 struct text_faults text_faults(enum text_rule rule, struct str s, struct arena *a) {
-        static void (*const rules[])(struct str s, struct text_faults *f, struct arena *a) = {
+        static void (*const rules[])(struct str s, struct text_faults * f, struct arena * a) = {
                 [TEXT_DNS_LABEL] = dns_label,
                 [TEXT_DNS_1035_LABEL] = dns_1035_label,
                 [TEXT_DNS_SUBDOMAIN] = dns_subdomain,

@@ -118,7 +118,7 @@ void check_at_most_100_percent(struct check *c, const struct at *at, const struc
 
 /* --- quantities --- */
 
-#define NANO ((quantity)1000000000)
+#define NANO         ((quantity)1000000000)
 #define QUANTITY_MAX ((quantity)1 << 110)
 
 static quantity scaled(quantity q, quantity factor) {
@@ -132,8 +132,8 @@ static bool suffix_factor(struct str suffix, quantity *ret_factor) {
                 int tens; /* power of ten, or */
                 int bits; /* power of two */
         } suffixes[] = {
-                { "n", -9, 0 }, { "u", -6, 0 }, { "m", -3, 0 }, { "", 0, 0 },    { "k", 3, 0 },   { "M", 6, 0 },
-                { "G", 9, 0 },  { "T", 12, 0 }, { "P", 15, 0 }, { "E", 18, 0 },  { "Ki", 0, 10 }, { "Mi", 0, 20 },
+                { "n", -9, 0 },  { "u", -6, 0 },  { "m", -3, 0 },  { "", 0, 0 },    { "k", 3, 0 },   { "M", 6, 0 },
+                { "G", 9, 0 },   { "T", 12, 0 },  { "P", 15, 0 },  { "E", 18, 0 },  { "Ki", 0, 10 }, { "Mi", 0, 20 },
                 { "Gi", 0, 30 }, { "Ti", 0, 40 }, { "Pi", 0, 50 }, { "Ei", 0, 60 },
         };
         int64_t exponent = 0;
@@ -147,7 +147,8 @@ static bool suffix_factor(struct str suffix, quantity *ret_factor) {
                         known = true;
                 }
         if (!known && suffix.n > 1 && (suffix.p[0] == 'e' || suffix.p[0] == 'E') &&
-            str_to_i64(str_sub(suffix, 1 + (suffix.p[1] == '+'), suffix.n), &exponent) && exponent > -10 && exponent < 19) {
+            str_to_i64(str_sub(suffix, 1 + (suffix.p[1] == '+'), suffix.n), &exponent) && exponent > -10 &&
+            exponent < 19) {
                 tens = (int)exponent;
                 known = true;
         }
@@ -235,20 +236,36 @@ static bool is_extended(struct str name) {
 }
 
 bool resource_is_standard(struct str name) {
-        static const char *const names[] = { "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory",
-                                             "requests.ephemeral-storage", "limits.cpu", "limits.memory",
-                                             "limits.ephemeral-storage", "pods", "resourcequotas", "services",
-                                             "replicationcontrollers", "secrets", "configmaps",
-                                             "persistentvolumeclaims", "storage", "requests.storage",
-                                             "services.nodeports", "services.loadbalancers", NULL };
+        static const char *const names[] = { "cpu",
+                                             "memory",
+                                             "ephemeral-storage",
+                                             "requests.cpu",
+                                             "requests.memory",
+                                             "requests.ephemeral-storage",
+                                             "limits.cpu",
+                                             "limits.memory",
+                                             "limits.ephemeral-storage",
+                                             "pods",
+                                             "resourcequotas",
+                                             "services",
+                                             "replicationcontrollers",
+                                             "secrets",
+                                             "configmaps",
+                                             "persistentvolumeclaims",
+                                             "storage",
+                                             "requests.storage",
+                                             "services.nodeports",
+                                             "services.loadbalancers",
+                                             NULL };
 
         return is_one_of(name, names) || resource_is_huge_page(name) || str_starts(name, STR("requests.hugepages-"));
 }
 
 static bool is_counted(struct str name) {
-        static const char *const names[] = { "pods", "resourcequotas", "services", "replicationcontrollers", "secrets",
-                                             "configmaps", "persistentvolumeclaims", "services.nodeports",
-                                             "services.loadbalancers", NULL };
+        static const char *const names[] = {
+                "pods",       "resourcequotas",         "services",           "replicationcontrollers", "secrets",
+                "configmaps", "persistentvolumeclaims", "services.nodeports", "services.loadbalancers", NULL
+        };
 
         return is_one_of(name, names) || is_extended(name);
 }

@@ -6,8 +6,8 @@
 
 #define MODE_TEXT "must be a number between 0 and 0777 (octal), both inclusive"
 
-static const char *const downward_paths[] = { "metadata.name", "metadata.namespace", "metadata.labels",
-                                              "metadata.annotations", "metadata.uid", NULL };
+static const char *const downward_paths[] = { "metadata.name",        "metadata.namespace", "metadata.labels",
+                                              "metadata.annotations", "metadata.uid",       NULL };
 #define DOWNWARD_LISTED                                                                                                \
         "\"metadata.annotations\", \"metadata.labels\", \"metadata.name\", \"metadata.namespace\", \"metadata.uid\""
 
@@ -58,8 +58,8 @@ static void check_keys(struct check *c, const struct at *at, const struct value 
 }
 
 static void check_host_path(struct check *c, const struct at *at, const struct value *source) {
-        static const char *const types[] = { "",     "BlockDevice",       "CharDevice", "Directory", "DirectoryOrCreate",
-                                             "File", "FileOrCreate", "Socket", NULL };
+        static const char *const types[] = { "",     "BlockDevice",  "CharDevice", "Directory", "DirectoryOrCreate",
+                                             "File", "FileOrCreate", "Socket",     NULL };
         const struct value *type = get(source, "type");
 
         if (!text_of(source, "path").n) {
@@ -250,7 +250,8 @@ static void check_source(struct check *c, const struct at *at, const struct valu
         size_t found = 0;
 
         if (limit && quantity_of(limit) < 0)
-                fault_forbidden(c, AT(AT(at, "emptyDir"), "sizeLimit"), "SizeLimit field must be a valid resource quantity");
+                fault_forbidden(c, AT(AT(at, "emptyDir"), "sizeLimit"),
+                                "SizeLimit field must be a valid resource quantity");
         for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
                 const struct value *source = get(volume, sources[i].field);
                 const struct at *source_at = AT_STR(at, str_from(sources[i].field));

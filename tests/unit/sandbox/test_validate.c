@@ -20,7 +20,7 @@
 #include "sandbox/validate.h"
 #include "sandbox/validate_regex.h"
 
-#define CASES TRUCE_SOURCE_DIR "/tests/cases/sandbox_validate"
+#define CASES     TRUCE_SOURCE_DIR "/tests/cases/sandbox_validate"
 #define KNOWN_MAX 4 /* lower it when a line goes from known.txt */
 
 static struct str read_file(const char *path, struct arena *a) {
@@ -139,12 +139,13 @@ static bool equals(const struct causes *c, const struct value *expected, bool un
 
 static void explain(const struct causes *c, const struct value *expected) {
         for (size_t i = 0; i < value_count(expected); i++)
-                print_message("    server: %.*s %.*s: %.300s\n", STR_FMT(value_text(expected->list.items[i]->list.items[0])),
+                print_message("    server: %.*s %.*s: %.300s\n",
+                              STR_FMT(value_text(expected->list.items[i]->list.items[0])),
                               STR_FMT(value_text(expected->list.items[i]->list.items[1])),
                               value_text(expected->list.items[i]->list.items[2]).p);
         for (size_t i = 0; i < c->count; i++)
-                print_message("    ours:   %.*s %.*s: %.300s\n", STR_FMT(c->items[i].reason), STR_FMT(c->items[i].field),
-                              c->items[i].message.p);
+                print_message("    ours:   %.*s %.*s: %.300s\n", STR_FMT(c->items[i].reason),
+                              STR_FMT(c->items[i].field), c->items[i].message.p);
 }
 
 struct tally {
@@ -153,7 +154,8 @@ struct tally {
 };
 
 static bool is_known(const struct tally *t, const char *file, struct str name, struct arena *a) {
-        struct str line = arena_strf(a, "%.*s/%.*s", (int)(strlen(file) - 5), file, STR_FMT(name)), rest = t->known_list, one;
+        struct str line = arena_strf(a, "%.*s/%.*s", (int)(strlen(file) - 5), file, STR_FMT(name)),
+                   rest = t->known_list, one;
 
         while (str_next(&rest, '\n', &one))
                 if (str_eq(one, line))
@@ -173,15 +175,18 @@ static void run_case(const char *file, const struct value *data, const struct va
         const struct value *base = value_getc(data, "base"), *object = changed(a, base, value_getc(test, "set"));
         const struct value *versions = value_path(data, "crd", "spec", "versions", NULL);
         struct type custom = { .kind = TYPE_STRUCT };
-        struct str kind = value_text(value_getc(object, "kind")), version = value_text(value_getc(object, "apiVersion"));
-        struct str message, expected = value_text(value_getc(test, "message")), name = value_text(value_getc(test, "name"));
+        struct str kind = value_text(value_getc(object, "kind")),
+                   version = value_text(value_getc(object, "apiVersion"));
+        struct str message, expected = value_text(value_getc(test, "message")),
+                            name = value_text(value_getc(test, "name"));
         bool unordered = value_truth(value_getc(test, "unordered"), false), good;
 
         if (versions)
                 custom.rules = value_path(versions->list.items[0], "schema", "openAPIV3Schema", NULL);
         codec_validate(&custom, version, kind, value_truth(value_getc(data, "live"), false) ? base : NULL, object,
                        value_text(value_getc(data, "subresource")).p, &found);
-        message = causes_message(&found, kind, group_of(version), value_text(value_path(object, "metadata", "name", NULL)));
+        message = causes_message(&found, kind, group_of(version),
+                                 value_text(value_path(object, "metadata", "name", NULL)));
         good = equals(&found, value_getc(test, "causes"), unordered) &&
                (!expected.n || unordered || str_eq(message, expected));
         t->cases++;
