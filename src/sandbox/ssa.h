@@ -44,11 +44,11 @@ struct ssa_versions {
 };
 
 struct ssa_request {
-        struct str manager;     /* of an Apply: the fieldManager; of an Update: fieldManager or first part of User-Agent */
+        struct str manager;     /* fieldManager; of an Update perhaps the first part of User-Agent */
         struct str subresource; /* "status", "scale" or empty */
         struct str api_version; /* of the request's object */
-        bool force;
         struct str now;         /* RFC 3339, seconds */
+        bool force;
         /*
          * Fields that are never owned through this endpoint (a kind's reset fields: status through the main resource,
          * spec through /status), all below them too. NULL or empty: none.

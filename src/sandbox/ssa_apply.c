@@ -31,7 +31,8 @@ static struct str name_of(const struct value *object, struct arena *a) {
                           STR_FMT(api_version), STR_FMT(value_text(value_getc(object, "kind"))));
 }
 
-static int check_config(const struct ssa_run *r, const struct value *config, struct err *err) {
+static int check_objects(const struct ssa_run *r, const struct value *live, const struct value *config,
+                         struct err *err) {
         if (ssa_entries_of(config))
                 return refuse(err, 400, err_set(err, ERR_INVAL, "metadata.managedFields must be nil"));
         int res = ssa_validate(r->type, config, err);
@@ -40,6 +41,12 @@ static int check_config(const struct ssa_run *r, const struct value *config, str
                 return refuse(err, 500,
                               err_wrap(err, res, "failed to create typed patch object (%.*s)",
                                        STR_FMT(name_of(config, r->arena))));
+        if (live)
+                res = ssa_validate_stored(r->type, live, err);
+        if (res < 0)
+                return refuse(err, 500,
+                              err_wrap(err, res, "failed to create typed live object (%.*s)",
+                                       STR_FMT(name_of(live, r->arena))));
         return 0;
 }
 
@@ -127,7 +134,7 @@ int ssa_apply(const struct type *type, const struct value *live, const struct va
         int res = read_managers(&r, live, err);
 
         if (res >= 0)
-                res = check_config(&r, config, err);
+                res = check_objects(&r, live, config, err);
         if (res >= 0)
                 res = attempt(&r, live, config, how->force, ret_object, ret_conflicts, err);
         if (res == ERR_CONFLICT && kubectl && ssa_last_applied_allows(&r, live, ret_conflicts))

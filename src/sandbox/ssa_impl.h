@@ -40,7 +40,7 @@ void ssa_managers_cap(struct ssa_managers *m, struct arena *a);
 /* An entry without a set, its id made. */
 struct ssa_entry ssa_entry_make(struct managed_entry e, struct arena *a);
 
-/* The list of an object, NULL when it has none (null counts as none); and the object with another one (NULL: without). */
+/* The list of an object, NULL when it has none or null; and the object with another one (NULL: without). */
 const struct value *ssa_entries_of(const struct value *object);
 const struct value *ssa_with_entries(const struct value *object, const struct value *list, struct arena *a);
 
@@ -88,6 +88,12 @@ int ssa_run_update(struct ssa_run *r, const struct value *from, const struct val
 const struct value *ssa_nothing(const struct ssa_run *r, const struct value *of);
 
 /* --- apply's parts --- */
+
+/*
+ * As ssa_validate(), but items may be repeated. Built-in kinds always fit by now; a custom resource may not (a set of
+ * maps is a fine structural schema, and nothing that server-side apply can deal with).
+ */
+int ssa_validate_stored(const struct type *type, const struct value *object, struct err *err);
 
 /* What `own` applied last time and does not apply now leaves the merged object (ssa_prune.c). */
 int ssa_prune(struct ssa_run *r, const struct value **merged, const struct ssa_entry *last, struct err *err);

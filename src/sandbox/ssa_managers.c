@@ -50,8 +50,8 @@ static int check_entry(const struct value *v, size_t at, struct err *err) {
         if (form.n == 0)
                 return err_set(err, ERR_INVAL, "missing fieldsType in managed fields entry %zu", at);
         if (!str_eqc(form, "FieldsV1"))
-                return err_set(err, ERR_INVAL, "invalid fieldsType \"%.*s\" in managed fields entry %zu",
-                               STR_FMT(form), at);
+                return err_set(err, ERR_INVAL, "invalid fieldsType \"%.*s\" in managed fields entry %zu", STR_FMT(form),
+                               at);
         return 0;
 }
 

@@ -79,8 +79,8 @@ struct list_merge {
         struct arena *arena;
         struct items left, right;
         size_t li, ri;
-        size_t shared;     /* the coming item of the right side that the left one has too */
-        bool *merged;      /* of the right side, by place: done already */
+        size_t shared; /* the coming item of the right side that the left one has too */
+        bool *merged;  /* of the right side, by place: done already */
         const struct value **out;
         size_t count;
 };

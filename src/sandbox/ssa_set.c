@@ -66,18 +66,20 @@ const struct fieldset *ssa_set_reconcile(const struct fieldset *set, const struc
         return changed ? boxed(fitted, a) : set;
 }
 
-#define CHILD(text) { { .kind = PATH_FIELD, .name = { text, sizeof(text) - 1 } }, { .member = true } }
+#define LEAF(text)                                                                                                     \
+        {                                                                                                              \
+                .element = { .name = { text, sizeof(text) - 1 } }, .set = {.member = true }                            \
+        }
 
 /* In the order of path_element_cmp(). */
 static const struct fieldset_child stripped_metadata[] = {
-        CHILD("clusterName"),   CHILD("creationTimestamp"), CHILD("generation"),      CHILD("managedFields"),
-        CHILD("name"),          CHILD("namespace"),         CHILD("resourceVersion"), CHILD("selfLink"),
-        CHILD("uid"),
+        LEAF("clusterName"), LEAF("creationTimestamp"), LEAF("generation"), LEAF("managedFields"), LEAF("name"),
+        LEAF("namespace"),   LEAF("resourceVersion"),   LEAF("selfLink"),   LEAF("uid"),
 };
 
 static const struct fieldset_child stripped_top[] = {
-        CHILD("apiVersion"),
-        CHILD("kind"),
+        LEAF("apiVersion"),
+        LEAF("kind"),
         { { .kind = PATH_FIELD, .name = { "metadata", 8 } },
           { .member = true, .children = stripped_metadata, .count = ARRAY_LEN(stripped_metadata) } },
 };
@@ -100,8 +102,7 @@ static void list_paths(struct lister *l, const struct fieldset *set, struct fiel
                         l->paths[l->count++] = field_path_join(l->arena, at, set->children[i].element);
         for (size_t i = 0; i < set->count; i++)
                 if (set->children[i].set.count)
-                        list_paths(l, &set->children[i].set,
-                                   field_path_join(l->arena, at, set->children[i].element));
+                        list_paths(l, &set->children[i].set, field_path_join(l->arena, at, set->children[i].element));
 }
 
 size_t ssa_set_paths(const struct fieldset *set, struct arena *a, const struct field_path **ret_paths) {

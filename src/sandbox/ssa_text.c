@@ -44,12 +44,16 @@ static void shortest(double number, char *text, size_t size) {
         }
 }
 
-/* The body of an apply is read with all numbers as float64, and %v of those turns to exponents from seven digits on. */
+/* What is no int64 is a float64, and those turn to exponents from seven digits on. */
 static void add_number(const struct value *v, struct buf *out) {
         _cleanup_(buf_done) struct buf text = buf_make(out->max);
         char exact[64];
 
         value_print(v, &text);
+        if (v->kind == VALUE_INT) {
+                buf_add(out, buf_str(&text));
+                return;
+        }
         double number = strtod(text.p, NULL);
         shortest(number, exact, sizeof exact);
         const char *e = strchr(exact, 'e');
@@ -129,8 +133,9 @@ void ssa_add_go_syntax(const struct value *v, struct buf *out) {
 
 const char *ssa_go_type(const struct value *v) {
         static const char *const names[] = {
-                [VALUE_NULL] = "<nil>",      [VALUE_BOOL] = "bool",       [VALUE_INT] = "float64",
-                [VALUE_UINT] = "float64",    [VALUE_DECIMAL] = "float64", [VALUE_STRING] = "string",
+                [VALUE_NULL] = "<nil>",          [VALUE_BOOL] = "bool",
+                [VALUE_INT] = "int64",           [VALUE_UINT] = "float64",
+                [VALUE_DECIMAL] = "float64",     [VALUE_STRING] = "string",
                 [VALUE_LIST] = "[]interface {}", [VALUE_MAP] = "map[string]interface {}",
         };
 

@@ -41,7 +41,8 @@ const struct value *ssa_update(const struct type *type, const struct value *live
         /* Who cleared managedFields is not followed any more, until somebody applies. */
         if (live && r.managers.count == 0)
                 return bare;
-        if (ssa_run_update(&r, live ? live : ssa_nothing(&r, object), bare, how->manager, NULL) < 0)
+        if (ssa_validate_stored(type, bare, NULL) < 0 || (live && ssa_validate_stored(type, live, NULL) < 0) ||
+            ssa_run_update(&r, live ? live : ssa_nothing(&r, object), bare, how->manager, NULL) < 0)
                 return ssa_with_entries(bare, ssa_entries_of(live), a);
         return ssa_with_entries(bare, ssa_managers_write(&r.managers, a), a);
 }

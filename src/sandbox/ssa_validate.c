@@ -11,6 +11,7 @@
 
 struct check {
         struct arena *arena;
+        bool duplicates; /* are allowed: what is stored may have them, what is applied may not */
         struct buf text; /* all findings, one a line */
         size_t findings;
 };
@@ -142,14 +143,22 @@ static void add_key_names(const struct schema *s, struct buf *out) {
         buf_addch(out, ']');
 }
 
+/* Of anything: a set of maps is atomic for managedFields, but the server asks its items for their values all the same.
+ */
+static bool is_set(const struct type *t) {
+        return schema_form(t->schema) == SCHEMA_LIST_SET ||
+               str_eqc(value_text(value_getc(t->rules, "x-kubernetes-list-type")), "set");
+}
+
 /* Why an item cannot be told from others. */
 static void found_nameless(struct check *c, const struct type *t, const struct value *v, size_t index,
                            const struct place *at) {
         struct buf *out = found(c, at);
 
         buf_addf(out, "element %zu: ", index);
-        if (schema_form(t->schema) == SCHEMA_LIST_SET) {
-                const char *what = v->kind == VALUE_MAP    ? "associative list without keys has an element that's a map type"
+        if (is_set(t)) {
+                const char *what = v->kind == VALUE_MAP
+                                           ? "associative list without keys has an element that's a map type"
                                    : v->kind == VALUE_LIST ? "not supported: associative list with lists as elements"
                                                            : "associative list without keys has an element that's an "
                                                              "explicit null";
@@ -162,6 +171,13 @@ static void found_nameless(struct check *c, const struct type *t, const struct v
                 add_key_names(t->schema, out);
                 buf_addc(out, " (and doesn't have default values for any key fields)");
         }
+}
+
+static void found_again(struct check *c, const struct place *item) {
+        struct buf *out = found(c, item->up);
+
+        buf_addc(out, "duplicate entries for key ");
+        field_path_print((struct field_path){ &item->e, 1 }, out);
 }
 
 static int element_cmp(const void *x, const void *y) {
@@ -197,26 +213,21 @@ static void check_named_items(struct check *c, const struct type *t, const struc
                         found_nameless(c, t, v->list.items[i], i, at);
                         return;
                 }
-                if (seen_before(seen, count, &below.e)) {
-                        struct buf *out = found(c, at);
-
-                        buf_addc(out, "duplicate entries for key ");
-                        field_path_print((struct field_path){ &below.e, 1 }, out);
-                } else {
+                bool again = seen_before(seen, count, &below.e);
+                if (!again)
                         remember(seen, count++, below.e);
-                }
+                else if (!c->duplicates)
+                        found_again(c, &below);
                 check_item(c, t, v->list.items[i], &below);
         }
 }
 
 static void check_list(struct check *c, const struct type *t, const struct value *v, const struct place *at) {
-        enum schema_form form = schema_form(t->schema);
-
         if (v->kind != VALUE_LIST) {
                 found_kind(c, at, "list", v);
                 return;
         }
-        if (form == SCHEMA_LIST_MAP || form == SCHEMA_LIST_SET) {
+        if (schema_form(t->schema) == SCHEMA_LIST_MAP || is_set(t)) {
                 check_named_items(c, t, v, at);
                 return;
         }
@@ -243,9 +254,9 @@ static void check_node(struct check *c, const struct type *t, const struct value
         }
 }
 
-int ssa_validate(const struct type *type, const struct value *object, struct err *err) {
+static int check(const struct type *type, const struct value *object, bool duplicates, struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        struct check c = { .arena = a, .text = buf_make(KUBE_MAX_OBJECT_BYTES) };
+        struct check c = { .arena = a, .duplicates = duplicates, .text = buf_make(KUBE_MAX_OBJECT_BYTES) };
 
         check_node(&c, type, object, NULL);
         if (c.findings == 1)
@@ -254,4 +265,12 @@ int ssa_validate(const struct type *type, const struct value *object, struct err
                 err_set(err, ERR_INVAL, "errors:%s", c.text.p);
         buf_done(&c.text);
         return c.findings ? ERR_INVAL : 0;
+}
+
+int ssa_validate(const struct type *type, const struct value *object, struct err *err) {
+        return check(type, object, false, err);
+}
+
+int ssa_validate_stored(const struct type *type, const struct value *object, struct err *err) {
+        return type->name ? 0 : check(type, object, true, err);
 }

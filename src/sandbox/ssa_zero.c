@@ -9,7 +9,9 @@ static const struct value *zero_struct(const struct type *t, struct arena *a) {
 
         for (size_t i = 0; i < t->field_count; i++) {
                 const struct type_field *f = &t->fields[i];
-                bool is_struct = f->type->kind == TYPE_STRUCT && !f->pointer;
+                /* Go never omits a struct, and its times are structs. */
+                bool is_struct = !f->pointer && (f->type->kind == TYPE_STRUCT || f->type->kind == TYPE_TIME ||
+                                                 f->type->kind == TYPE_MICRO_TIME);
 
                 if (f->omit_zero || (f->omit_empty && !is_struct))
                         continue;

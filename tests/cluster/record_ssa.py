@@ -15,7 +15,7 @@ A case is a file NAME.json. Its steps run one after the other, at least a second
 
 This script fills `now` and `expect`: the code; of a success the object without what differs between runs, and whether
 it was written at all (`wrote`); of a failure message and causes. Step N writes at BASE + 10 N seconds. The cluster's
-controller manager is stopped, so that nobody else writes.
+controller manager is stopped, so that nobody else writes. SSA_CASES_DIR: another folder of cases.
 tests/unit/sandbox/test_ssa_cases.c replays them.
 """
 import concurrent.futures
@@ -30,7 +30,7 @@ import time
 import urllib.error
 import urllib.request
 
-CASES = pathlib.Path(__file__).resolve().parents[1] / "cases" / "ssa"
+CASES = pathlib.Path(os.environ.get("SSA_CASES_DIR") or pathlib.Path(__file__).resolve().parents[1] / "cases" / "ssa")
 BASE = datetime.datetime(2026, 1, 1)
 TYPES = {"apply": "application/apply-patch+yaml", "merge": "application/merge-patch+json",
          "strategic": "application/strategic-merge-patch+json", "json": "application/json-patch+json"}
@@ -115,7 +115,7 @@ class Case:
         api_version, kind, name = self.target(step)
         if isinstance(body, dict) and step["do"] in ("apply", "create", "update") and kind not in CLUSTERED:
             body = {**body, "metadata": {"namespace": self.namespace, **body.get("metadata", {})}}
-        if step["do"] == "update" and "resourceVersion" not in body["metadata"]:
+        if step["do"] == "update" and "resourceVersion" not in body["metadata"] and (kind, name) in self.live:
             body["metadata"]["resourceVersion"] = self.live[kind, name]["metadata"]["resourceVersion"]
         path = path_of(api_version, kind, self.namespace, "" if step["do"] == "create" else name)
         path += "/" + step["sub"] if "sub" in step else ""
@@ -184,7 +184,7 @@ def main():
     cluster = pathlib.Path(os.environ["TRUCE_TEST_CA"]).parents[1]
     subprocess.run([pathlib.Path(__file__).with_name("cluster"), "stop", cluster, "controller-manager"], check=False)
     drop_crds()
-    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
         for done in concurrent.futures.as_completed(pool.submit(Case(f).record) for f in files):
             case = done.result()
             text = spell(case.data) + "\n"

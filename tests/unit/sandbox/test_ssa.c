@@ -112,9 +112,9 @@ static struct ssa_conflict conflict(struct fixture *f, const char *id, const cha
 
 static void one_conflict_is_one_sentence(void **state) {
         struct fixture *f = *state;
-        struct ssa_conflict c = conflict(
-                f, "{'manager':'kubectl','operation':'Update','apiVersion':'apps/v1','subresource':'scale'}",
-                ".spec.replicas");
+        struct ssa_conflict c =
+                conflict(f, "{'manager':'kubectl','operation':'Update','apiVersion':'apps/v1','subresource':'scale'}",
+                         ".spec.replicas");
         struct ssa_conflicts all = { &c, 1 };
 
         expect_text(f, ssa_conflict_cause(&c, f->a), "conflict with 'kubectl' with subresource 'scale' using apps/v1");
@@ -132,23 +132,25 @@ static void several_conflicts_are_listed_by_manager(void **state) {
         };
         struct ssa_conflicts all = { c, 3 };
 
-        expect_text(f, ssa_conflict_message(&all, f->a),
-                    "Apply failed with 3 conflicts: conflicts with 'a':\n- .data.k\n- .data.l\nconflicts with 'b' using "
-                    "v1:\n- .data.k");
+        expect_text(
+                f, ssa_conflict_message(&all, f->a),
+                "Apply failed with 3 conflicts: conflicts with 'a':\n- .data.k\n- .data.l\nconflicts with 'b' using "
+                "v1:\n- .data.k");
 }
 
 static void conflicts_come_members_first_at_each_level(void **state) {
         struct fixture *f = *state;
         const char *all = "{'f:a':{'.':{}},'f:b':{}}";
-        const struct value *live = config_map(f, "{'a':'1','b':'1'}", list(f, entry(f, "x", "Apply", "v1", NOW, all), NULL));
+        const struct value *live =
+                config_map(f, "{'a':'1','b':'1'}", list(f, entry(f, "x", "Apply", "v1", NOW, all), NULL));
         struct ssa_request how = as("y");
         struct ssa_conflicts c = { 0 };
         const struct value *object;
         struct err err = { 0 };
 
-        assert_int_equal(ssa_apply(f->config_map, live, config_map(f, "{'b':'2','a':'2'}", NULL), &how, f->a, &object, &c,
-                                   &err),
-                         ERR_CONFLICT);
+        assert_int_equal(
+                ssa_apply(f->config_map, live, config_map(f, "{'b':'2','a':'2'}", NULL), &how, f->a, &object, &c, &err),
+                ERR_CONFLICT);
         assert_int_equal(err.http_status, 409);
         assert_int_equal(c.count, 2);
         expect_text(f, field_path_text(f->a, c.items[0].path), ".data.a");
@@ -172,26 +174,30 @@ static void entries_that_cannot_be_read_say_why(void **state) {
         expect_unreadable(f, "[{'operation':'Patch'}]", "operation must be `Apply` or `Update`");
         expect_unreadable(f, "['text']", "operation must be `Apply` or `Update`");
         expect_unreadable(f, "[{'operation':'Apply'}]", "apiVersion must not be empty");
-        expect_unreadable(f, "[{'operation':'Apply','apiVersion':'v1'}]", "missing fieldsType in managed fields entry 0");
+        expect_unreadable(f, "[{'operation':'Apply','apiVersion':'v1'}]",
+                          "missing fieldsType in managed fields entry 0");
         expect_unreadable(f, "[{'operation':'Apply','apiVersion':'v1','fieldsType':'X'}]",
                           "invalid fieldsType \"X\" in managed fields entry 0");
-        expect_unreadable(f, "[{'operation':'Apply','apiVersion':'v1','fieldsType':'FieldsV1','fieldsV1':{'nonsense':{}}}]",
-                          "error decoding versioned set");
+        expect_unreadable(
+                f, "[{'operation':'Apply','apiVersion':'v1','fieldsType':'FieldsV1','fieldsV1':{'nonsense':{}}}]",
+                "error decoding versioned set");
         assert_int_equal(ssa_check_entries(NULL, NULL), 0);
-        assert_int_equal(ssa_check_entries(json(f, "[{'operation':'Apply','apiVersion':'v1','fieldsType':'FieldsV1'}]"), NULL),
-                         0);
+        assert_int_equal(
+                ssa_check_entries(json(f, "[{'operation':'Apply','apiVersion':'v1','fieldsType':'FieldsV1'}]"), NULL),
+                0);
 }
 
 static void elements_of_unknown_kinds_are_skipped(void **state) {
         struct fixture *f = *state;
         const char *fields = "{'.':{'f:x':{}},'z:what':{'f:y':{}},'f:data':{'.':1,'f:a':null,'q:b':[]}}";
-        const char *sent = arena_strf(f->a, "[{'manager':'x','operation':'Apply','apiVersion':'v1','fieldsType':'FieldsV1',"
-                                            "'fieldsV1':%s}]",
+        const char *sent = arena_strf(f->a,
+                                      "[{'manager':'x','operation':'Apply','apiVersion':'v1','fieldsType':'FieldsV1',"
+                                      "'fieldsV1':%s}]",
                                       fields)
                                    .p;
         struct ssa_request how = as("m");
-        const struct value *after =
-                ssa_update(f->config_map, config_map(f, "{'a':'1'}", NULL), config_map(f, "{'a':'1'}", sent), &how, f->a);
+        const struct value *after = ssa_update(f->config_map, config_map(f, "{'a':'1'}", NULL),
+                                               config_map(f, "{'a':'1'}", sent), &how, f->a);
 
         expect_json(f, value_getc(entries_of(after)->list.items[0], "fieldsV1"), "{'f:data':{'.':{},'f:a':{}}}");
 }
@@ -203,7 +209,8 @@ static void an_apply_over_unreadable_entries_fails(void **state) {
         struct ssa_conflicts c;
         struct err err = { 0 };
 
-        assert_int_equal(ssa_apply(f->config_map, live, config_map(f, "{}", NULL), &how, f->a, &object, &c, &err), ERR_INVAL);
+        assert_int_equal(ssa_apply(f->config_map, live, config_map(f, "{}", NULL), &how, f->a, &object, &c, &err),
+                         ERR_INVAL);
         assert_int_equal(err.http_status, 500);
         assert_string_equal(err.msg, "failed to decode managed fields: operation must be `Apply` or `Update`");
 }
@@ -215,7 +222,8 @@ static void a_config_with_entries_is_a_bad_request(void **state) {
         struct ssa_conflicts c;
         struct err err = { 0 };
 
-        assert_int_equal(ssa_apply(f->config_map, NULL, config_map(f, "{}", "[]"), &how, f->a, &object, &c, &err), ERR_INVAL);
+        assert_int_equal(ssa_apply(f->config_map, NULL, config_map(f, "{}", "[]"), &how, f->a, &object, &c, &err),
+                         ERR_INVAL);
         assert_int_equal(err.http_status, 400);
         assert_string_equal(err.msg, "metadata.managedFields must be nil");
 }
@@ -231,7 +239,8 @@ static void a_manager_without_a_name_is_unknown(void **state) {
 static void who_cleared_the_entries_is_not_followed(void **state) {
         struct fixture *f = *state;
         struct ssa_request how = as("m");
-        const struct value *live = config_map(f, "{'a':'1'}", list(f, entry(f, "x", "Apply", "v1", NOW, "{'f:a':{}}"), NULL));
+        const struct value *live =
+                config_map(f, "{'a':'1'}", list(f, entry(f, "x", "Apply", "v1", NOW, "{'f:a':{}}"), NULL));
         const struct value *cleared = ssa_update(f->config_map, live, config_map(f, "{'a':'2'}", "[]"), &how, f->a);
 
         assert_null(entries_of(cleared));
@@ -239,8 +248,9 @@ static void who_cleared_the_entries_is_not_followed(void **state) {
         assert_null(entries_of(ssa_update(f->config_map, cleared, config_map(f, "{'a':'3'}", NULL), &how, f->a)));
         /* Through a subresource entries that were sent count for nothing. */
         how.subresource = STR("status");
-        assert_int_equal(value_count(entries_of(ssa_update(f->config_map, live, config_map(f, "{'a':'1'}", "[]"), &how, f->a))),
-                         1);
+        assert_int_equal(
+                value_count(entries_of(ssa_update(f->config_map, live, config_map(f, "{'a':'1'}", "[]"), &how, f->a))),
+                1);
 }
 
 /* --- versions --- */
@@ -266,7 +276,8 @@ static void an_entry_of_a_version_that_is_gone_vanishes(void **state) {
         const struct value *after = ssa_update(f->config_map, live, config_map(f, "{'a':'1'}", NULL), &how, f->a);
 
         assert_int_equal(value_count(entries_of(after)), 1);
-        assert_int_equal(ssa_apply(f->config_map, live, config_map(f, "{'a':'1'}", NULL), &how, f->a, &object, &c, NULL), 0);
+        assert_int_equal(
+                ssa_apply(f->config_map, live, config_map(f, "{'a':'1'}", NULL), &how, f->a, &object, &c, NULL), 0);
         assert_int_equal(value_count(entries_of(object)), 2);
 }
 
@@ -280,8 +291,9 @@ static void for_custom_resources_a_version_that_is_gone_is_a_failure(void **stat
         struct err err = { 0 };
 
         how.versions = &versions;
-        assert_int_equal(ssa_apply(f->config_map, live, config_map(f, "{'a':'1'}", NULL), &how, f->a, &object, &c, &err),
-                         ERR_INVAL);
+        assert_int_equal(
+                ssa_apply(f->config_map, live, config_map(f, "{'a':'1'}", NULL), &how, f->a, &object, &c, &err),
+                ERR_INVAL);
         assert_int_equal(err.http_status, 500);
         assert_string_equal(err.msg, "request to convert CR to an invalid group/version: v9");
         object = ssa_update(f->config_map, live, config_map(f, "{'a':'2'}", NULL), &how, f->a);
@@ -300,7 +312,8 @@ static void an_entry_of_another_version_loses_what_that_version_shows(void **sta
                 ssa_update(f->config_map, live, config_map(f, "{'a':'2','ignored':'2'}", NULL), &how, f->a);
 
         expect_json(f, value_getc(entries_of(after)->list.items[0], "fieldsV1"), "{'f:data':{'f:ignored':{}}}");
-        expect_json(f, value_getc(entries_of(after)->list.items[1], "fieldsV1"), "{'f:data':{'f:a':{},'f:ignored':{}}}");
+        expect_json(f, value_getc(entries_of(after)->list.items[1], "fieldsV1"),
+                    "{'f:data':{'f:a':{},'f:ignored':{}}}");
 }
 
 /* --- the cap --- */
@@ -325,7 +338,8 @@ static void above_ten_the_oldest_updates_become_one_for_each_version(void **stat
         const struct value *live = config_map(f, "{}", many_entries(f, 12));
 
         how.versions = &versions;
-        const struct value *after = entries_of(ssa_update(f->config_map, live, config_map(f, "{'z':'1'}", NULL), &how, f->a));
+        const struct value *after =
+                entries_of(ssa_update(f->config_map, live, config_map(f, "{'z':'1'}", NULL), &how, f->a));
 
         assert_int_equal(value_count(after), 10);
         expect_json(f, value_getc(after->list.items[0], "manager"), "'ancient-changes'");
@@ -353,10 +367,14 @@ static void ten_updates_stay_as_they_are(void **state) {
 static void a_change_of_times_alone_is_no_change(void **state) {
         struct fixture *f = *state;
         const char *then = "2026-01-01T00:00:00Z";
-        const struct value *live = config_map(f, "{'a':'1'}", list(f, entry(f, "x", "Apply", "v1", then, "{'f:a':{}}"), NULL));
-        const struct value *later = config_map(f, "{'a':'1'}", list(f, entry(f, "x", "Apply", "v1", NOW, "{'f:a':{}}"), NULL));
-        const struct value *other = config_map(f, "{'a':'2'}", list(f, entry(f, "x", "Apply", "v1", NOW, "{'f:a':{}}"), NULL));
-        const struct value *same = config_map(f, "{'a':'1'}", list(f, entry(f, "x", "Apply", "v1", then, "{'f:a':{}}"), NULL));
+        const struct value *live =
+                config_map(f, "{'a':'1'}", list(f, entry(f, "x", "Apply", "v1", then, "{'f:a':{}}"), NULL));
+        const struct value *later =
+                config_map(f, "{'a':'1'}", list(f, entry(f, "x", "Apply", "v1", NOW, "{'f:a':{}}"), NULL));
+        const struct value *other =
+                config_map(f, "{'a':'2'}", list(f, entry(f, "x", "Apply", "v1", NOW, "{'f:a':{}}"), NULL));
+        const struct value *same =
+                config_map(f, "{'a':'1'}", list(f, entry(f, "x", "Apply", "v1", then, "{'f:a':{}}"), NULL));
 
         assert_ptr_equal(ssa_settle(live, later, f->a), live);
         assert_ptr_equal(ssa_settle(live, same, f->a), live);
@@ -387,8 +405,8 @@ static const struct schema with_set = { .form = SCHEMA_STRUCT, .fields = set_fie
 
 static void repeated_items_of_a_set_are_compared_as_one(void **state) {
         struct fixture *f = *state;
-        struct ssa_comparison c =
-                ssa_compare(&with_set, json(f, "{'s':['a','a','b','c','c']}"), json(f, "{'s':['a','b','b','c','c','c']}"), f->a);
+        struct ssa_comparison c = ssa_compare(&with_set, json(f, "{'s':['a','a','b','c','c']}"),
+                                              json(f, "{'s':['a','b','b','c','c','c']}"), f->a);
 
         expect_text(f, fieldset_text(f->a, c.added), "{'f:s':{'v:\\'a\\'':{},'v:\\'b\\'':{}}}");
         expect_text(f, fieldset_text(f->a, c.modified), "{'f:s':{'v:\\'c\\'':{}}}");
@@ -398,9 +416,11 @@ static void repeated_items_of_a_set_are_compared_as_one(void **state) {
 static void a_merge_keeps_the_place_of_what_only_the_live_object_has(void **state) {
         struct fixture *f = *state;
 
-        expect_json(f, ssa_merge(&with_set, json(f, "{'s':['x','a','y','b','z']}"), json(f, "{'s':['b','n','a']}"), f->a),
-                     "{'s':['x','y','b','z','n','a']}");
-        expect_json(f, ssa_merge(&with_set, json(f, "{'s':['a','a','b']}"), json(f, "{'s':['a']}"), f->a), "{'s':['a','b']}");
+        expect_json(f,
+                    ssa_merge(&with_set, json(f, "{'s':['x','a','y','b','z']}"), json(f, "{'s':['b','n','a']}"), f->a),
+                    "{'s':['x','y','b','z','n','a']}");
+        expect_json(f, ssa_merge(&with_set, json(f, "{'s':['a','a','b']}"), json(f, "{'s':['a']}"), f->a),
+                    "{'s':['a','b']}");
         expect_json(f, ssa_merge(&with_set, json(f, "{'s':['a']}"), json(f, "{'s':null}"), f->a), "{'s':['a']}");
         expect_json(f, ssa_merge(&with_set, json(f, "{'s':[]}"), json(f, "{'s':null}"), f->a), "{'s':null}");
 }
@@ -409,9 +429,10 @@ static void what_is_removed_to_the_last_leaves_null(void **state) {
         struct fixture *f = *state;
         const struct value *v = config_map(f, "{'a':'1','b':'2'}", NULL);
 
-        expect_json(f, value_getc(ssa_remove(data_type(f), v, set(f, "{'f:data':{'f:a':{}}}"), f->a), "data"), "{'b':'2'}");
+        expect_json(f, value_getc(ssa_remove(data_type(f), v, set(f, "{'f:data':{'f:a':{}}}"), f->a), "data"),
+                    "{'b':'2'}");
         expect_json(f, value_getc(ssa_remove(data_type(f), v, set(f, "{'f:data':{'f:a':{},'f:b':{}}}"), f->a), "data"),
-                     "null");
+                    "null");
         assert_null(value_getc(ssa_remove(data_type(f), v, set(f, "{'f:data':{'.':{}}}"), f->a), "data"));
         assert_ptr_equal(ssa_remove(data_type(f), v, &fieldset_empty, f->a), v);
 }
@@ -435,11 +456,13 @@ static void what_does_not_fit_the_type_is_told(void **state) {
         assert_int_equal(ssa_validate(f->config_map, json(f, "{'data':{'a':'b','c':null},'metadata':null}"), &err), 0);
         assert_int_equal(ssa_validate(f->config_map, json(f, "{'dat':{}}"), &err), ERR_INVAL);
         assert_string_equal(err.msg, ".dat: field not declared in schema");
-        assert_int_equal(ssa_validate(f->config_map, json(f, "{'data':{'a':1,'b':[]},'immutable':'x'}"), &err), ERR_INVAL);
-        assert_string_equal(err.msg, "errors:\n"
-                                     "  .data.a: expected string, got &value.valueUnstructured{Value:1}\n"
-                                     "  .data.b: expected string, got &value.valueUnstructured{Value:[]interface {}{}}\n"
-                                     "  .immutable: expected boolean, got &{x}");
+        assert_int_equal(ssa_validate(f->config_map, json(f, "{'data':{'a':1,'b':[]},'immutable':'x'}"), &err),
+                         ERR_INVAL);
+        assert_string_equal(err.msg,
+                            "errors:\n"
+                            "  .data.a: expected string, got &value.valueUnstructured{Value:1}\n"
+                            "  .data.b: expected string, got &value.valueUnstructured{Value:[]interface {}{}}\n"
+                            "  .immutable: expected boolean, got &{x}");
         assert_int_equal(ssa_validate(f->config_map, json(f, "[]"), &err), ERR_INVAL);
         assert_string_equal(err.msg, "expected map, got &{[]}");
 }

@@ -22,7 +22,7 @@
 #include "sandbox/ssa.h"
 #include "sandbox/strategy.h"
 
-#define CASES TRUCE_SOURCE_DIR "/tests/cases/ssa"
+#define CASES       TRUCE_SOURCE_DIR "/tests/cases/ssa"
 #define MAX_OBJECTS 32
 
 /* SSA_CASES_DIR: another folder of cases (random ones, say). */
@@ -119,7 +119,8 @@ static struct str plural_of(struct player *p, struct str kind) {
 static size_t find_object(struct player *p, struct str kind, struct str name) {
         size_t at = 0;
 
-        while (at < p->count && !(str_eq(text_of(p->objects[at], "kind"), kind) && str_eq(name_of(p->objects[at]), name)))
+        while (at < p->count &&
+               !(str_eq(text_of(p->objects[at], "kind"), kind) && str_eq(name_of(p->objects[at]), name)))
                 at++;
         return at;
 }
@@ -141,8 +142,8 @@ static struct target find_target(struct player *p, const struct value *step) {
         t.type = type_in(p, t.api_version, t.kind);
         if (!t.type)
                 fail_msg("%s step %zu: no type %.*s", p->name, p->step, STR_FMT(t.kind));
-        t.strategy = t.custom ? &strategy_custom_status
-                              : strategy_find(schema_group(t.api_version), plural_of(p, t.kind));
+        t.strategy =
+                t.custom ? &strategy_custom_status : strategy_find(schema_group(t.api_version), plural_of(p, t.kind));
         size_t at = find_object(p, t.kind, t.name);
         if (at < p->count)
                 t.live = value_with(p->a, p->objects[at], STR("apiVersion"), value_string(p->a, t.api_version, 0));
@@ -292,7 +293,8 @@ static void expect_failure(struct player *p, int res, const struct err *err, con
         if (code == 422 && res >= 0)
                 return; /* found by validation, later */
         if (res >= 0 || err->http_status != code)
-                differs(p, "status", arena_strf(p->a, "%d %s", res < 0 ? err->http_status : 200, res < 0 ? err->msg : ""),
+                differs(p, "status",
+                        arena_strf(p->a, "%d %s", res < 0 ? err->http_status : 200, res < 0 ? err->msg : ""),
                         shown(p, expect));
         else if (res == ERR_CONFLICT)
                 expect_conflicts(p, c, expect);
@@ -360,8 +362,8 @@ static void play_update(struct player *p, const struct value *step, struct targe
                 return;
         got = ssa_update(t->type, t->live, written(p, step, t), how, p->a);
         expect_entries(p, entries_of(ssa_settle(t->live, got, p->a)), entries_of(want));
-        if (t->live && (ssa_settle(t->live, got, p->a) != t->live) !=
-                               value_truth(value_path(step, "expect", "wrote", NULL), true))
+        if (t->live &&
+            (ssa_settle(t->live, got, p->a) != t->live) != value_truth(value_path(step, "expect", "wrote", NULL), true))
                 differs(p, "settled", shown(p, entries_of(got)), shown(p, entries_of(t->live)));
 }
 
@@ -371,7 +373,8 @@ static const struct value *scale_of(struct player *p, const struct value *parent
         const struct str replicas[] = { STR("spec"), STR("replicas") };
         const struct str managed[] = { STR("metadata"), STR("managedFields") };
         const struct str name[] = { STR("metadata"), STR("name") };
-        const struct value *scale = value_with(p->a, &value_empty_map, api_version, value_stringc(p->a, "autoscaling/v1"));
+        const struct value *scale =
+                value_with(p->a, &value_empty_map, api_version, value_stringc(p->a, "autoscaling/v1"));
 
         scale = value_with(p->a, scale, STR("kind"), value_stringc(p->a, "Scale"));
         scale = value_with_path(p->a, scale, name, 2, value_path(parent, "metadata", "name", NULL));
@@ -409,8 +412,8 @@ static void play_scale(struct player *p, const struct value *step, struct target
                 return;
         }
         const struct str managed[] = { STR("metadata"), STR("managedFields") };
-        const struct value *got = value_with_path(p->a, want, managed, 2,
-                                                  ssa_scale_adopt(&s, t->live, entries_of(scale), p->a));
+        const struct value *got =
+                value_with_path(p->a, want, managed, 2, ssa_scale_adopt(&s, t->live, entries_of(scale), p->a));
 
         expect_entries(p, entries_of(ssa_settle(t->live, got, p->a)), entries_of(want));
 }
