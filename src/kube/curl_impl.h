@@ -24,8 +24,8 @@
 
 #define WATCH_LOOK_MS 1000    /* how often watches are looked at while some are not answered */
 #define WATCH_SETTLED_MS 1000 /* so long after a connection stands the server's limit of streams has come */
-#define WATCH_STUCK_MS 5000   /* a watch without an answer, on a connection that answered others, is sent elsewhere */
-#define WATCH_MAX_RESENDS 3   /* so often; a server may just be slow to answer */
+#define WATCH_STUCK_MS 5000   /* a watch without an answer, on a connection that answered others, is sent again */
+#define WATCH_MAX_RESENDS 3   /* so often: the server may just be slow to answer */
 #define CALL_SENDS_OF_A_GET 2 /* the first and, on a reused connection that broke, one more */
 #define CALL_MAX_SENDS 5      /* of any, refusals included */
 #define PUMP_GOAWAYS 8        /* the newest, one a connection */

@@ -424,8 +424,9 @@ static unsigned answered_beside(const struct curl_transport *t, const struct kub
 }
 
 /* There was no place for it after all, on a connection that broke or was said goodbye on just then. */
-static bool is_left_out(const struct kube_call *call, int64_t now_ms) {
-        return waits_inside(call) && !call->opens && now_ms - call->sent_at_ms >= WATCH_SETTLED_MS;
+static bool is_left_out(const struct curl_transport *t, const struct kube_call *call, int64_t now_ms) {
+        return waits_inside(call) && !call->opens && t->protocol == PROTOCOL_HTTP2 &&
+               now_ms - call->sent_at_ms >= WATCH_SETTLED_MS;
 }
 
 /*
@@ -433,9 +434,14 @@ static bool is_left_out(const struct kube_call *call, int64_t now_ms) {
  * for it.
  */
 static bool is_stuck(const struct curl_transport *t, const struct kube_call *call, int64_t now_ms) {
-        return call->watch && call->connected && !call->status && t->protocol == PROTOCOL_HTTP2 &&
-               now_ms - call->connected_at_ms >= WATCH_STUCK_MS && call->resends < WATCH_MAX_RESENDS &&
-               answered_beside(t, call);
+        int64_t age_ms = now_ms - call->connected_at_ms;
+
+        if (!call->watch || !call->connected || call->status || t->protocol != PROTOCOL_HTTP2)
+                return false;
+        /* curl repeats what a goodbye refused, and may find no connection under the cap of that moment. */
+        if (trace_goaway(call))
+                return age_ms >= WATCH_SETTLED_MS;
+        return age_ms >= WATCH_STUCK_MS && call->resends < WATCH_MAX_RESENDS && answered_beside(t, call);
 }
 
 static void on_look(void *ctx) {
@@ -446,7 +452,7 @@ static void on_look(void *ctx) {
         for (struct kube_call *call = t->running.last, *prev; call; call = prev) {
                 prev = call->prev;
                 unanswered |= call->watch && !call->status;
-                if (is_left_out(call, now_ms)) {
+                if (is_left_out(t, call, now_ms)) {
                         t->full = true;
                         call_requeue(call);
                 } else if (is_stuck(t, call, now_ms)) {

@@ -9,8 +9,8 @@
  * the whole list starts over once, after restart(); a second 410 ends it with GONE. 429 and 503 with Retry-After are
  * waited for as in kube/client.h, page by page; a page that broke off is an error (its items were handed out already).
  *
- * A page of which no byte comes for KUBE_LIST_SILENCE_MS starts the list over, too, up to KUBE_LIST_MAX_STALLS times: now
- * and then libcurl 7.88.1 loses the rest of a large HTTP/2 body.
+ * A page of which no byte comes for KUBE_LIST_SILENCE_MS starts the list over, too, up to KUBE_LIST_MAX_STALLS times: a
+ * member of a balanced control plane may hang, and another connection find a better one.
  *
  * Memory: one item. Thread rule: loop thread only.
  */
