@@ -174,15 +174,16 @@ const struct value *default_in(const struct value *map, const char *key, default
 
 /* --- types --- */
 
-static void attach_simple(struct type_field *f, const char *type, struct arena *a) {
-        for (size_t i = 0; i < ARRAY_LEN(simple_rows); i++)
-                if (strcmp(simple_rows[i].type, type) == 0 && str_eqc(f->name, simple_rows[i].field))
-                        f->fallback = default_json(simple_rows[i].json, a);
+static void attach_simple(const struct simple_row *row, struct type_field *fields, size_t count, struct arena *a) {
+        for (size_t i = 0; i < count; i++)
+                if (str_eqc(fields[i].name, row->field))
+                        fields[i].fallback = default_json(row->json, a);
 }
 
 void default_attach(struct type *t, struct type_field *fields, size_t count, struct arena *a) {
-        for (size_t i = 0; i < count; i++)
-                attach_simple(&fields[i], t->name, a);
+        for (size_t i = 0; i < ARRAY_LEN(simple_rows); i++)
+                if (strcmp(simple_rows[i].type, t->name) == 0)
+                        attach_simple(&simple_rows[i], fields, count, a);
         for (size_t i = 0; i < ARRAY_LEN(rule_lists); i++)
                 for (const struct default_rule *r = rule_lists[i]; r->type; r++)
                         if (strcmp(r->type, t->name) == 0)
