@@ -188,6 +188,17 @@ static int check_namespace(struct call *c) {
                                 &cause);
 }
 
+/* A kind that is going away takes nothing new. */
+static int check_crd(struct call *c) {
+        struct shelf *shelf = store_shelf(c->s->store, STR("apiextensions.k8s.io"), STR("customresourcedefinitions"));
+        struct version *crd = c->kind->is_custom ? shelf_find(shelf, (struct str){ 0 }, c->kind->crd) : NULL;
+
+        if (!crd || !value_path(crd->value, "metadata", "deletionTimestamp", NULL))
+                return 0;
+        return status_forbidden(c, c->at.name,
+                                STR("create not allowed while custom resource definition is terminating"), NULL);
+}
+
 static const struct value *toleration(const char *key, struct arena *a) {
         struct value_map_builder b = { 0 };
 
@@ -297,7 +308,7 @@ static int run_plugins(struct call *c, const struct value **object) {
 int admission_check(struct call *c, const struct value *live, const struct value **object) {
         const char *operation = live ? "UPDATE" : "CREATE";
 
-        if (!live && (check_namespace(c) < 0 || run_plugins(c, object) < 0))
+        if (!live && (check_namespace(c) < 0 || check_crd(c) < 0 || run_plugins(c, object) < 0))
                 return -1;
         /* Controllers' own bookkeeping passes webhooks on a cluster too, but subresources seldom do. */
         if (c->at.subresource.n)
