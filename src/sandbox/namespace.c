@@ -102,9 +102,7 @@ static bool delete_in(struct call *c, const struct kind *kind, struct str namesp
                 return true;
         left->count += to - from;
         buf_addf(&left->resources, "%s%.*s has %zu resource instances", left->resources.n ? ", " : "",
-                 STR_FMT(kind->group_resource.n ? arena_strf(c->a, "%.*s.%.*s", STR_FMT(kind->resource->plural),
-                                                             STR_FMT(kind->resource->group))
-                                                : kind->resource->plural),
+                 STR_FMT(arena_strf(c->a, "%.*s.%.*s", STR_FMT(kind->resource->plural), STR_FMT(kind->resource->group))),
                  to - from);
         for (size_t i = from; i < to; i++) {
                 const struct value *list = value_path(kind->shelf->items[i]->value, "metadata", "finalizers", NULL);

@@ -403,6 +403,12 @@ void shelf_restore(struct shelf *shelf, const struct value *value, uint64_t rv) 
         insert_at(shelf, shelf_lower_bound(shelf, v->key), v);
 }
 
+void shelf_clear(struct shelf *shelf) {
+        for (size_t i = 0; i < shelf->count; i++)
+                version_unref(shelf->items[i]);
+        shelf->count = 0;
+}
+
 /* ---- the past ---- */
 
 struct past {

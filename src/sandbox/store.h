@@ -104,6 +104,9 @@ struct version *shelf_remove(struct shelf *shelf, struct version *v, const struc
 /* Puts a version back as it was saved, without event; keys must be new. */
 void shelf_restore(struct shelf *shelf, const struct value *value, uint64_t rv);
 
+/* Takes all out without events; for loading. */
+void shelf_clear(struct shelf *shelf);
+
 /*
  * The versions as they were at `rv`, not compacted and not above store_rv(), sorted; borrowed until the next change of
  * the store. The array lives in the arena.
