@@ -225,17 +225,17 @@ static void check_schema_node(struct check *c, const struct at *at, const struct
 }
 
 static void check_open_api(struct check *c, const struct at *at, const struct value *schema) {
-        struct causes structural = { .arena = c->a }, *out = c->out;
+        struct causes structural = { .arena = c->a };
+        struct check inner = *c;
 
         if (truth_of(schema, "nullable"))
                 fault_forbidden(c, AT(at, "openAPIV3Schema.nullable"), "nullable cannot be true at the root");
-        c->out = &structural;
-        check_invariants(c, AT(at, "openAPIV3Schema"), schema, LEVEL_ROOT);
-        c->out = out;
+        inner.out = &structural;
+        check_invariants(&inner, AT(at, "openAPIV3Schema"), schema, LEVEL_ROOT);
         if (structural.count)
                 qsort(structural.items, structural.count, sizeof *structural.items, by_message);
         for (size_t i = 0; i < structural.count; i++)
-                causes_add(out, structural.items[i].reason.p, structural.items[i].field, "%s",
+                causes_add(c->out, structural.items[i].reason.p, structural.items[i].field, "%s",
                            structural.items[i].message.p);
         causes_done(&structural);
         check_schema_node(c, AT(at, "openAPIV3Schema"), schema);
@@ -418,6 +418,30 @@ static void check_fixed(struct check *c, const struct at *at, const struct value
                 fault_invalid(c, at, now, "field is immutable");
 }
 
+/* The first storage version is what a new CRD's status says; the server then holds that against the versions. */
+static void check_stored(struct check *c, const struct value *versions) {
+        const struct at *at = AT(AT(NULL, "status"), "storedVersions");
+        struct value_list_builder b = { 0 };
+        const struct value *first = NULL, *stored;
+
+        for (EACH(i, versions))
+                if (!first && truth_of(item_of(versions, i), "storage"))
+                        first = get(item_of(versions, i), "name");
+        if (!first) {
+                fault_invalid(c, at, NULL, "must have at least one stored version");
+                return;
+        }
+        value_list_add(&b, first);
+        stored = value_list_end(&b, c->a, 0);
+        for (EACH(i, versions)) {
+                struct str name = text_of(item_of(versions, i), "name");
+
+                if (truth_of(item_of(versions, i), "storage") && !str_eq(name, value_text(first)))
+                        fault_invalid(c, at, stored,
+                                      arena_strf(c->a, "must have the storage version %.*s", STR_FMT(name)).p);
+        }
+}
+
 void check_crd(struct check *c) {
         static const char *const needed[] = { "plural", "singular", "kind", "listKind" };
         const struct value *spec = get(c->object, "spec"), *names = get(spec, "names"), *old = get(c->live, "spec");
@@ -440,8 +464,10 @@ void check_crd(struct check *c) {
                         fault_required(c, AT_STR(names_at, str_from(needed[i])), "");
         check_names(c, names_at, names);
         check_shared(c, at, get(spec, "versions"));
-        if (!c->live)
+        if (!c->live) {
+                check_stored(c, get(spec, "versions"));
                 return;
+        }
         check_fixed(c, AT(at, "scope"), get(spec, "scope"), get(old, "scope"));
         check_fixed(c, AT(names_at, "kind"), get(names, "kind"), get(get(old, "names"), "kind"));
         check_fixed(c, AT(at, "group"), get(spec, "group"), get(old, "group"));

@@ -45,9 +45,10 @@ static const struct {
 
 static void check_bounds(struct check *c, const struct at *at, const struct value *limit, struct str key) {
         const struct value *v[BOUND_COUNT];
+        bool is_pod = str_eqc(text_of(limit, "type"), "Pod");
 
         for (size_t i = 0; i < BOUND_COUNT; i++)
-                v[i] = value_get(get(limit, bound_fields[i]), key);
+                v[i] = is_pod && i >= BOUND_DEFAULT ? NULL : value_get(get(limit, bound_fields[i]), key);
         for (size_t i = 0; i < sizeof bound_rules / sizeof *bound_rules; i++) {
                 const struct value *lower = v[bound_rules[i].lower], *upper = v[bound_rules[i].upper];
                 struct str low = value_text(lower), high = value_text(upper);
@@ -84,8 +85,9 @@ static void check_limit(struct check *c, const struct at *at, const struct value
                                "either minimum or maximum storage value is required, but neither was provided");
         check_limit_names(c, at, limit, "maxLimitRequestRatio");
         for (size_t i = 0; i < BOUND_COUNT; i++)
-                for (EACH_MEMBER(m, get(limit, bound_fields[i])))
-                        value_map_add(&keys, m->key, &value_true, 0);
+                if (!is_pod || i < BOUND_DEFAULT)
+                        for (EACH_MEMBER(m, get(limit, bound_fields[i])))
+                                value_map_add(&keys, m->key, &value_true, 0);
         all = value_map_end(&keys, c->a, 0);
         for (EACH_MEMBER(m, all))
                 check_bounds(c, at, limit, m->key);

@@ -146,7 +146,7 @@ static void check_pv_source(struct check *c, const struct at *at, const struct v
                 else if (str_eqc(STR("hostPath"), pv_sources[i]) || str_eqc(STR("local"), pv_sources[i]))
                         check_pv_path(c, AT_STR(at, str_from(pv_sources[i])), get(spec, pv_sources[i]));
         }
-        if (get(spec, "local") && !value_path(spec, "nodeAffinity", "required", NULL))
+        if (get(spec, "local") && found == 1 && !value_path(spec, "nodeAffinity", "required", NULL))
                 fault_required(c, AT(at, "nodeAffinity"), "Local volume requires node affinity");
         if (!found)
                 fault_required(c, at, "must specify a volume type");

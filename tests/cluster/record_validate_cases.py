@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The faults for record_validate.py: SPECS maps a file's stem to a base object and changes (pointer: value)."""
+import random
 
 SPECS = {}
 A64 = "a" * 64
@@ -1000,3 +1001,17 @@ for _stem, _spec in SPECS.items():
             ("a_finalizer_without_domain", {"/metadata/finalizers": ["plain"]}),
             ("a_label_with_a_blank", {"/metadata/labels": {"a": "b c"}}),
         ]
+
+# Their messages hold long texts of Go structs.
+_LONG = {"crd_versions", "pod_update", "pvc_update", "job_update"}
+
+# Several faults in one object, chosen once and for all: what comes first, and what hides what?
+for _stem, _spec in SPECS.items():
+    _small = [c for c in _spec["cases"] if c[1] and "$repeat" not in str(c[1]) and len(c[1]) < 3]
+    _random = random.Random(_stem)
+    for _n in range(8 if len(_small) >= 6 and _stem not in _LONG else 0):
+        _together = {}
+        for _name, _changes in _random.sample(_small, 3):
+            if not any(a.startswith(b) or b.startswith(a) for a in _changes for b in _together):
+                _together.update(_changes)
+        _spec["cases"] = _spec["cases"] + [(f"together_{_n}", _together)]
