@@ -301,6 +301,8 @@ static bool is_struct_kind(enum type_kind kind) {
 
 /* What the field prints; NULL: nothing. */
 static const struct value *encode(struct decoder *d, const struct type_field *f, const struct value *v) {
+        if (f->dropped)
+                return NULL;
         if (f->pointer)
                 return v || f->omit_empty ? v : &value_null;
         if (is_struct_kind(f->type->kind)) {
@@ -346,7 +348,9 @@ static const struct value *decode_item(struct decoder *d, const struct type *hol
         const struct value *made = holder->item->kind == TYPE_QUANTITY ? decode_amount(d, holder, v)
                                                                       : decode(d, holder->item, v, at);
 
-        return made ? made : zero_of(d, holder->item);
+        if (made)
+                return made;
+        return holder->item->kind == TYPE_BYTES ? value_stringc(d->a, "") : zero_of(d, holder->item);
 }
 
 static const struct value *decode_map(struct decoder *d, const struct type *t, const struct value *v,

@@ -98,6 +98,32 @@ static const struct simple_row {
         { "storage.v1.StorageClass", "volumeBindingMode", "\"Immediate\"" },
 };
 
+/* What the registry takes out of every new object, as far as it was seen to (v1.37 without feature gates). */
+static const struct {
+        const char *type, *field;
+} dropped_rows[] = {
+        { "batch.v1.JobSpec", "scheduling" },
+        { "coordination.v1.LeaseSpec", "preferredHolder" },
+        { "coordination.v1.LeaseSpec", "strategy" },
+        { "core.v1.ClusterTrustBundleProjection", "user" },
+        { "core.v1.ConfigMapVolumeSource", "defaultUser" },
+        { "core.v1.DownwardAPIVolumeFile", "user" },
+        { "core.v1.DownwardAPIVolumeSource", "defaultUser" },
+        { "core.v1.EmptyDirVolumeSource", "mode" },
+        { "core.v1.GRPCAction", "mode" },
+        { "core.v1.HTTPGetAction", "protocol" },
+        { "core.v1.KeyToPath", "user" },
+        { "core.v1.NodeSpec", "configSource" },
+        { "core.v1.NodeSpec", "podPreemptionPolicy" },
+        { "core.v1.PodSpec", "evictionResponders" },
+        { "core.v1.PodCertificateProjection", "user" },
+        { "core.v1.PodSpec", "schedulingGroup" },
+        { "core.v1.ProjectedVolumeSource", "defaultUser" },
+        { "core.v1.SecretVolumeSource", "defaultUser" },
+        { "core.v1.ServiceAccountTokenProjection", "user" },
+        { "discovery.v1.Endpoint", "deprecatedTopology" },
+};
+
 static const struct default_rule *const rule_lists[] = { default_rules_workload, default_rules_core,
                                                          default_rules_other };
 
@@ -180,10 +206,18 @@ static void attach_simple(const struct simple_row *row, struct type_field *field
                         fields[i].fallback = default_json(row->json, a);
 }
 
+static void attach_dropped(const char *name, struct type_field *fields, size_t count) {
+        for (size_t i = 0; i < count; i++)
+                fields[i].dropped = fields[i].dropped || str_eqc(fields[i].name, name);
+}
+
 void default_attach(struct type *t, struct type_field *fields, size_t count, struct arena *a) {
         for (size_t i = 0; i < ARRAY_LEN(simple_rows); i++)
                 if (strcmp(simple_rows[i].type, t->name) == 0)
                         attach_simple(&simple_rows[i], fields, count, a);
+        for (size_t i = 0; i < ARRAY_LEN(dropped_rows); i++)
+                if (strcmp(dropped_rows[i].type, t->name) == 0)
+                        attach_dropped(dropped_rows[i].field, fields, count);
         for (size_t i = 0; i < ARRAY_LEN(rule_lists); i++)
                 for (const struct default_rule *r = rule_lists[i]; r->type; r++)
                         if (strcmp(r->type, t->name) == 0)
@@ -232,6 +266,13 @@ static const struct value *fill_fields(const struct type *t, const struct value 
         return changed ? value_map_of(a, members, n, v->line) : v;
 }
 
+/* A null that an item may not be becomes the default of items, if there is one. */
+static const struct value *walk_item(const struct type *t, const struct value *v, struct arena *a) {
+        const struct value *fallback = t->rules && v->kind == VALUE_NULL ? value_getc(t->rules, "default") : NULL;
+
+        return walk(t, fallback && !t->nullable ? fallback : v, a);
+}
+
 /* Undeclared members of a CRD's struct or of a map: by the type of free keys. */
 static const struct value *fill_items(const struct type *t, const struct value *v, struct arena *a) {
         struct value_member *members = arena_alloc(a, v->map.count * sizeof *members);
@@ -241,7 +282,7 @@ static const struct value *fill_items(const struct type *t, const struct value *
                 members[i] = v->map.members[i];
                 if (type_field(t, members[i].key))
                         continue;
-                members[i].value = walk(t->item, members[i].value, a);
+                members[i].value = walk_item(t->item, members[i].value, a);
                 changed = changed || members[i].value != v->map.members[i].value;
         }
         return changed ? value_map_of(a, members, v->map.count, v->line) : v;
@@ -252,7 +293,7 @@ static const struct value *fill_list(const struct type *t, const struct value *v
         bool changed = false;
 
         for (size_t i = 0; i < v->list.count; i++) {
-                const struct value *item = walk(t->item, v->list.items[i], a);
+                const struct value *item = walk_item(t->item, v->list.items[i], a);
 
                 changed = changed || item != v->list.items[i];
                 value_list_add(&b, item);

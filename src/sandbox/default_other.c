@@ -33,6 +33,16 @@ static const struct value *autoscaler_spec(const struct value *o, struct arena *
         return default_in(o, "behavior", behavior, a);
 }
 
+/* The first version: without metrics (the others are kept in an annotation) it means CPU at 80 %. */
+static const struct value *autoscaler_v1(const struct value *o, struct arena *a) {
+        static const struct str path[] = { { "spec", 4 }, { "targetCPUUtilizationPercentage", 30 } };
+
+        if (value_path(o, "spec", "targetCPUUtilizationPercentage", NULL) ||
+            value_path(o, "metadata", "annotations", "autoscaling.alpha.kubernetes.io/metrics", NULL))
+                return o;
+        return value_with_path(a, o, path, 2, value_int(a, 80, 0));
+}
+
 /* --- networking, rbac --- */
 
 static const struct value *network_policy_spec(const struct value *o, struct arena *a) {
@@ -97,6 +107,7 @@ static const struct value *crd(const struct value *o, struct arena *a) {
 
 const struct default_rule default_rules_other[] = {
         { "apiextensions.v1.CustomResourceDefinition", crd },
+        { "autoscaling.v1.HorizontalPodAutoscaler", autoscaler_v1 },
         { "autoscaling.v2.HorizontalPodAutoscalerSpec", autoscaler_spec },
         { "networking.v1.NetworkPolicySpec", network_policy_spec },
         { "rbac.v1.Subject", subject },

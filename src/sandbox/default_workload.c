@@ -119,7 +119,18 @@ static const char *pull_policy(struct str image) {
 
 /* --- pods --- */
 
+/* Stop signals are behind a feature gate; a lifecycle of nothing else goes with them. */
+static const struct value *without_stop_signal(const struct value *o, struct arena *a) {
+        const struct value *lifecycle = value_getc(o, "lifecycle");
+
+        if (!value_getc(lifecycle, "stopSignal"))
+                return o;
+        lifecycle = value_with(a, lifecycle, STR("stopSignal"), NULL);
+        return value_with(a, o, STR("lifecycle"), value_count(lifecycle) ? lifecycle : NULL);
+}
+
 static const struct value *container(const struct value *o, struct arena *a) {
+        o = without_stop_signal(o, a);
         o = default_set_text(o, "imagePullPolicy", pull_policy(value_text(value_getc(o, "image"))), a);
         o = default_set_text(o, "terminationMessagePath", "/dev/termination-log", a);
         return default_set_text(o, "terminationMessagePolicy", "File", a);
@@ -174,6 +185,38 @@ static const struct value *container_on_host(const struct value *o, struct arena
         return default_each(o, "ports", host_port, a);
 }
 
+/* What the containers ask for together, as far as that takes no sums: NULL when several of them ask. */
+static const struct value *request_of_containers(const struct value *spec, struct str resource, unsigned *ret_asking) {
+        const struct value *containers = value_getc(spec, "containers"), *found = NULL;
+
+        *ret_asking = 0;
+        for (size_t i = 0; i < value_count(containers); i++) {
+                const struct value *one =
+                        value_get(value_path(containers->list.items[i], "resources", "requests", NULL), resource);
+
+                found = one ? one : found;
+                *ret_asking += one != NULL;
+        }
+        return *ret_asking == 1 ? found : NULL;
+}
+
+/* Requests of the pod as a whole: those of its containers, else its limits. */
+static const struct value *pod_requests(const struct value *spec, struct arena *a) {
+        static const struct str path[] = { { "resources", 9 }, { "requests", 8 } };
+        const struct value *limits = value_path(spec, "resources", "limits", NULL);
+        const struct value *requests = value_path(spec, "resources", "requests", NULL), *before = requests;
+
+        for (size_t i = 0; i < value_count(limits); i++) {
+                const struct value_member *m = &limits->map.members[i];
+                unsigned asking;
+                const struct value *sum = request_of_containers(spec, m->key, &asking);
+
+                if (!value_get(requests, m->key) && (sum || asking == 0))
+                        requests = value_with(a, requests, m->key, sum ? sum : m->value);
+        }
+        return requests == before ? spec : value_with_path(a, spec, path, 2, requests);
+}
+
 static const struct value *spec_of_pod(const struct value *o, struct arena *a) {
         int64_t grace = 0;
 
@@ -181,6 +224,7 @@ static const struct value *spec_of_pod(const struct value *o, struct arena *a) {
                 o = value_with(a, o, STR("terminationGracePeriodSeconds"), value_int(a, 1, 0));
         o = default_each(o, "containers", container_of_pod, a);
         o = default_each(o, "initContainers", container_of_pod, a);
+        o = pod_requests(o, a);
         if (!value_getc(o, "enableServiceLinks"))
                 o = value_with(a, o, STR("enableServiceLinks"), &value_true);
         if (!value_truth(value_getc(o, "hostNetwork"), false))
@@ -209,6 +253,10 @@ static const struct value *pod_status(const struct value *o, struct arena *a) {
 
 /* --- what makes pods --- */
 
+static const struct value *set_missing(const struct value *map, const char *key, const char *json, struct arena *a) {
+        return value_getc(map, key) ? map : value_with(a, map, str_from(key), default_json(json, a));
+}
+
 /* Rolling updates unless said otherwise, with these numbers. */
 static const struct value *rolling(const struct value *o, const char *unavailable, const char *surge, struct arena *a) {
         o = default_set_text(o, "type", "RollingUpdate", a);
@@ -216,19 +264,21 @@ static const struct value *rolling(const struct value *o, const char *unavailabl
                 return o;
         const struct value *update = value_getc(o, "rollingUpdate");
 
-        if (!value_getc(update, "maxUnavailable"))
-                update = value_with(a, update, STR("maxUnavailable"), default_json(unavailable, a));
-        if (!value_getc(update, "maxSurge"))
-                update = value_with(a, update, STR("maxSurge"), default_json(surge, a));
-        return value_with(a, o, STR("rollingUpdate"), update);
+        update = set_missing(update, "maxUnavailable", unavailable, a);
+        return value_with(a, o, STR("rollingUpdate"), set_missing(update, "maxSurge", surge, a));
 }
 
 static const struct value *deployment_strategy(const struct value *o, struct arena *a) {
         return rolling(o, "\"25%\"", "\"25%\"", a);
 }
 
+/* Inside the server both numbers are always there, so under another type they become 0. */
+static const struct value *spelt_out(const struct value *update, struct arena *a) {
+        return set_missing(set_missing(update, "maxUnavailable", "0", a), "maxSurge", "0", a);
+}
+
 static const struct value *daemon_set_strategy(const struct value *o, struct arena *a) {
-        return rolling(o, "1", "0", a);
+        return default_in(rolling(o, "1", "0", a), "rollingUpdate", spelt_out, a);
 }
 
 static const struct value *stateful_set_strategy(const struct value *o, struct arena *a) {
