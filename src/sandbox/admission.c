@@ -142,8 +142,8 @@ static int mutate(struct call *c, const char *operation, const struct value **ob
                 if (!r->patch || !applies(c, r, operation, *object))
                         continue;
                 if (patch_json(*object, r->patch, c->a, object, &err) < 0)
-                        return status_internal(c, "Internal error occurred: admission rule \"%.*s\": %s", STR_FMT(r->name),
-                                               err.msg);
+                        return status_internal(c, "Internal error occurred: admission rule \"%.*s\": %s",
+                                               STR_FMT(r->name), err.msg);
         }
         return 0;
 }
@@ -254,7 +254,8 @@ static int with_priority(struct call *c, const struct value **spec) {
 
         if (name.n && !class && number == 0)
                 return status_forbidden(c, c->at.name,
-                                        arena_strf(c->a, "no PriorityClass with name %.*s was found", STR_FMT(name)), NULL);
+                                        arena_strf(c->a, "no PriorityClass with name %.*s was found", STR_FMT(name)),
+                                        NULL);
         value_to_i64(value_getc(class, "value"), &number);
         *spec = value_with(c->a, *spec, STR("priority"), value_int(c->a, number, 0));
         *spec = value_with(c->a, *spec, STR("preemptionPolicy"),

@@ -9,8 +9,8 @@
 #include "sandbox/prepare.h"
 #include "sandbox/status.h"
 
-#define FIRST_IP 256 /* the first addresses are kept for those who ask for one */
-#define IP_COUNT 65534
+#define FIRST_IP   256 /* the first addresses are kept for those who ask for one */
+#define IP_COUNT   65534
 #define FIRST_PORT 30000
 #define PORT_COUNT 2768
 
@@ -213,10 +213,14 @@ static const struct {
         const char *field;
         bool (*needs)(const struct value *service);
 } dependent[] = {
-        { "clusterIP", needs_ip },          { "clusterIPs", needs_ip },
-        { "ipFamilies", needs_ip },         { "ipFamilyPolicy", needs_ip },
-        { "internalTrafficPolicy", needs_ip }, { "externalTrafficPolicy", is_external },
-        { "allocateLoadBalancerNodePorts", is_balanced }, { "loadBalancerClass", is_balanced },
+        { "clusterIP", needs_ip },
+        { "clusterIPs", needs_ip },
+        { "ipFamilies", needs_ip },
+        { "ipFamilyPolicy", needs_ip },
+        { "internalTrafficPolicy", needs_ip },
+        { "externalTrafficPolicy", is_external },
+        { "allocateLoadBalancerNodePorts", is_balanced },
+        { "loadBalancerClass", is_balanced },
 };
 
 static const struct value *without_node_ports(struct call *c, const struct value *live, const struct value *service) {
@@ -235,7 +239,8 @@ static const struct value *without_node_ports(struct call *c, const struct value
 /* What the old type needed and the new one does not goes, when the writer left it as it was. */
 static const struct value *drop_dependent(struct call *c, const struct value *live, const struct value *service) {
         for (size_t i = 0; i < ARRAY_LEN(dependent); i++) {
-                const struct value *now = spec_of(service, dependent[i].field), *old = spec_of(live, dependent[i].field);
+                const struct value *now = spec_of(service, dependent[i].field),
+                                   *old = spec_of(live, dependent[i].field);
 
                 if (now && old && value_equal(now, old) && dependent[i].needs(live) && !dependent[i].needs(service))
                         service = with_spec(service, dependent[i].field, NULL, c->a);

@@ -37,10 +37,11 @@ static struct str summary(struct str body, struct arena *a) {
 }
 
 static int refuse_text(struct call *c, struct str body) {
-        return status_bad_request(c,
-                                  "the object provided is unrecognized (must be of type %.*s): couldn't get version/kind; "
-                                  "json parse error: unexpected end of JSON input (%.*s)",
-                                  STR_FMT(c->kind->resource->kind), STR_FMT(summary(body, c->a)));
+        return status_bad_request(
+                c,
+                "the object provided is unrecognized (must be of type %.*s): couldn't get version/kind; "
+                "json parse error: unexpected end of JSON input (%.*s)",
+                STR_FMT(c->kind->resource->kind), STR_FMT(summary(body, c->a)));
 }
 
 int body_parse(struct call *c, const struct value **ret) {
@@ -48,8 +49,8 @@ int body_parse(struct call *c, const struct value **ret) {
         struct err err = { 0 };
 
         if (body.n > KUBE_MAX_REQUEST_BYTES)
-                return status_refuse(c, 413, "RequestEntityTooLarge", NULL,
-                                     "Request entity too large: limit is %d", KUBE_MAX_REQUEST_BYTES);
+                return status_refuse(c, 413, "RequestEntityTooLarge", NULL, "Request entity too large: limit is %d",
+                                     KUBE_MAX_REQUEST_BYTES);
         if (type.n && !str_eqc(type, "application/json") && !is_yaml(type))
                 return status_refuse(c, 415, "UnsupportedMediaType", NULL,
                                      "the body of the request was in an unknown format - accepted media types include: "
@@ -102,7 +103,8 @@ static const struct value *decode(struct call *c, const struct type *type, const
         struct err err = { 0 };
 
         *ret_why = (struct str){ 0 };
-        if (codec_decode(type, body, c->kind->is_custom && type == c->kind->type, c->a, &object, &strict, &err) < 0)
+        if (codec_decode(type, body, c->kind->is_custom && type == kind_type(c->kind), c->a, &object, &strict, &err) <
+            0)
                 *ret_why = arena_str(c->a, str_from(err.msg));
         else if (strict.count && is_strict(c))
                 *ret_why = strict_text(&strict, c->a);
@@ -130,14 +132,15 @@ static int check_custom_kind(struct call *c, const struct value *body, struct st
         struct str api_version = c->kind->api_version, kind = c->kind->resource->kind;
 
         if (k.n == 0 && !is_patch)
-                return status_bad_request(c,
-                                          "the object provided is unrecognized (must be of type %.*s): Object 'Kind' is "
-                                          "missing in '%.*s' (%.*s)",
-                                          STR_FMT(kind), STR_FMT(c->req->body), STR_FMT(summary(c->req->body, c->a)));
+                return status_bad_request(
+                        c,
+                        "the object provided is unrecognized (must be of type %.*s): Object 'Kind' is "
+                        "missing in '%.*s' (%.*s)",
+                        STR_FMT(kind), STR_FMT(c->req->body), STR_FMT(summary(c->req->body, c->a)));
         if (!str_eq(v, api_version) && !is_patch)
                 return status_bad_request(
-                        c, "the API version in the data (%.*s) does not match the expected API version (%.*s)", STR_FMT(v),
-                        STR_FMT(api_version));
+                        c, "the API version in the data (%.*s) does not match the expected API version (%.*s)",
+                        STR_FMT(v), STR_FMT(api_version));
         if (!str_eq(k, kind))
                 return refuse_field(c, body, "kind", k, kind);
         return str_eq(v, api_version) ? 0 : refuse_field(c, body, "apiVersion", v, api_version);
@@ -154,15 +157,17 @@ static int check_kind(struct call *c, const struct value *body, struct str api_v
         k = k.n ? k : kind;
         struct str version = schema_version(v);
         if (kinds_of_kind(c->s->kinds, v, k))
-                return status_bad_request(c,
-                                          "%.*s in version \"%.*s\" cannot be handled as a %.*s: converting (%.*s.%.*s) to "
-                                          "(%.*s.%.*s): unknown conversion",
-                                          STR_FMT(k), STR_FMT(version), STR_FMT(kind), STR_FMT(version), STR_FMT(k),
-                                          STR_FMT(c->at.group.n ? c->at.group : STR("core")), STR_FMT(kind));
-        return status_bad_request(c,
-                                  "%.*s in version \"%.*s\" cannot be handled as a %.*s: no kind \"%.*s\" is registered "
-                                  "for version \"%.*s\" in scheme \"pkg/runtime/scheme.go:111\"",
-                                  STR_FMT(k), STR_FMT(version), STR_FMT(kind), STR_FMT(k), STR_FMT(v));
+                return status_bad_request(
+                        c,
+                        "%.*s in version \"%.*s\" cannot be handled as a %.*s: converting (%.*s.%.*s) to "
+                        "(%.*s.%.*s): unknown conversion",
+                        STR_FMT(k), STR_FMT(version), STR_FMT(kind), STR_FMT(version), STR_FMT(k),
+                        STR_FMT(c->at.group.n ? c->at.group : STR("core")), STR_FMT(kind));
+        return status_bad_request(
+                c,
+                "%.*s in version \"%.*s\" cannot be handled as a %.*s: no kind \"%.*s\" is registered "
+                "for version \"%.*s\" in scheme \"pkg/runtime/scheme.go:111\"",
+                STR_FMT(k), STR_FMT(version), STR_FMT(kind), STR_FMT(k), STR_FMT(v));
 }
 
 static const struct value *with_kind(const struct value *object, struct str api_version, struct str kind,
@@ -254,7 +259,8 @@ static struct str strategic_why(struct call *c, struct str why) {
 }
 
 static int refuse_strategic(struct call *c, struct str why) {
-        _cleanup_(buf_done) struct buf shown = buf_make(KUBE_MAX_OBJECT_BYTES), quoted = buf_make(KUBE_MAX_OBJECT_BYTES);
+        _cleanup_(buf_done) struct buf shown = buf_make(KUBE_MAX_OBJECT_BYTES),
+                                       quoted = buf_make(KUBE_MAX_OBJECT_BYTES);
         struct causes causes = { .arena = c->a };
         const struct value *patch;
 
@@ -273,7 +279,7 @@ int body_patched(struct call *c, const struct type *type, struct str api_version
         struct str v = value_text(value_getc(document, "apiVersion")), k = value_text(value_getc(document, "kind"));
         struct str why;
 
-        if (c->kind->is_custom && type == c->kind->type) {
+        if (c->kind->is_custom && type == kind_type(c->kind)) {
                 int r = check_custom_kind(c, document, v, k, true);
 
                 if (r < 0)
@@ -297,7 +303,7 @@ int body_patched(struct call *c, const struct type *type, struct str api_version
 int body_merged(struct call *c, const struct value *merged, const struct value **ret) {
         struct causes strict = { .arena = c->a };
         struct err err = { 0 };
-        int r = codec_decode(c->kind->type, merged, c->kind->is_custom, c->a, ret, &strict, &err);
+        int r = codec_decode(kind_type(c->kind), merged, c->kind->is_custom, c->a, ret, &strict, &err);
 
         causes_done(&strict);
         if (r < 0)
@@ -308,8 +314,8 @@ int body_merged(struct call *c, const struct value *merged, const struct value *
 
 const struct value *body_default(struct call *c, const struct value *object) {
         if (c->kind->is_custom)
-                object = codec_prune(c->kind->type, object, c->a);
-        object = codec_default(c->kind->type, c->kind->api_version, c->kind->resource->kind, object, c->a);
+                object = codec_prune(kind_type(c->kind), object, c->a);
+        object = codec_default(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, object, c->a);
         return prepare_default(c, object);
 }
 

@@ -9,9 +9,12 @@ struct renaming {
 
 /* core/v1 Event and events.k8s.io/v1 Event. */
 static const struct renaming event_fields[] = {
-        { "involvedObject", "regarding" },     { "message", "note" },
-        { "reportingComponent", "reportingController" }, { "source", "deprecatedSource" },
-        { "firstTimestamp", "deprecatedFirstTimestamp" }, { "lastTimestamp", "deprecatedLastTimestamp" },
+        { "involvedObject", "regarding" },
+        { "message", "note" },
+        { "reportingComponent", "reportingController" },
+        { "source", "deprecatedSource" },
+        { "firstTimestamp", "deprecatedFirstTimestamp" },
+        { "lastTimestamp", "deprecatedLastTimestamp" },
         { "count", "deprecatedCount" },
 };
 
@@ -84,8 +87,8 @@ static const struct value *autoscaler_to_v2(const struct value *v, struct arena 
         const struct value *target = value_path(v, "spec", "targetCPUUtilizationPercentage", NULL);
         const struct value *current = value_path(v, "status", "currentCPUUtilizationPercentage", NULL);
 
-        v = replace(v, "spec", "targetCPUUtilizationPercentage", "metrics", target ? cpu_metric(target, false, a) : NULL,
-                    a);
+        v = replace(v, "spec", "targetCPUUtilizationPercentage", "metrics",
+                    target ? cpu_metric(target, false, a) : NULL, a);
         return replace(v, "status", "currentCPUUtilizationPercentage", "currentMetrics",
                        current ? cpu_metric(current, true, a) : &value_null, a);
 }
@@ -104,7 +107,7 @@ static const struct value *autoscaler_to_v1(const struct value *v, struct arena 
 static const struct value *as_printed(const struct kind *to, const struct value *object, struct arena *a) {
         struct causes strict = { .arena = a };
 
-        codec_decode(to->type, object, false, a, &object, &strict, NULL);
+        codec_decode(kind_type(to), object, false, a, &object, &strict, NULL);
         causes_done(&strict);
         return object;
 }

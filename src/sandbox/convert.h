@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One object in several API versions: custom resources (strategy None: only apiVersion differs), HorizontalPodAutoscaler
- * v1 and v2, Event of the core group and of events.k8s.io.
+ * One object in several API versions: custom resources (strategy None: only apiVersion differs),
+ * HorizontalPodAutoscaler v1 and v2, Event of the core group and of events.k8s.io.
  *
  * Thread rule: plain functions.
  */

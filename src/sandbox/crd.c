@@ -3,11 +3,11 @@
 
 #include "sandbox/watch.h"
 
-#define GROUP STR("apiextensions.k8s.io")
-#define PLURAL STR("customresourcedefinitions")
+#define GROUP             STR("apiextensions.k8s.io")
+#define PLURAL            STR("customresourcedefinitions")
 #define CLEANUP_FINALIZER "customresourcecleanup.apiextensions.k8s.io"
-#define STEP_MS 5
-#define CLEANUP_AGAIN_MS 1000
+#define STEP_MS           5
+#define CLEANUP_AGAIN_MS  1000
 
 /* Names of CRDs that need a look, oldest first. */
 struct crds {
@@ -135,7 +135,9 @@ static const struct value *with_finalizer(const struct value *crd, bool present,
 
 bool crd_delete(struct call *c, struct version *live, const struct delete_options *o, struct version **ret) {
         static const struct condition terminating = {
-                "Terminating", "True", "InstanceDeletionPending",
+                "Terminating",
+                "True",
+                "InstanceDeletionPending",
                 "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
         };
         const struct value *crd = live->value;

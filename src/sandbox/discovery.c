@@ -7,7 +7,7 @@
 #include "sandbox/serve.h"
 #include "sandbox/status.h"
 
-#define AGGREGATED "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+#define AGGREGATED         "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 #define DOCUMENT_MAX_BYTES (16 * MIB)
 
 /* ---- pieces ---- */
@@ -85,8 +85,8 @@ static void add_aggregated_resource(struct buf *out, const struct kind *k) {
 
         buf_addch(out, '{');
         add_pair(out, "resource", r->plural);
-        add_response_kind(out, k->is_custom ? r->group : (struct str){ 0 }, k->is_custom ? r->version : (struct str){ 0 },
-                          r->kind);
+        add_response_kind(out, k->is_custom ? r->group : (struct str){ 0 },
+                          k->is_custom ? r->version : (struct str){ 0 }, r->kind);
         add_pair(out, "scope", r->namespaced ? STR("Namespaced") : STR("Cluster"));
         add_pair(out, "singularResource", r->singular);
         add_verbs(out, r->verbs);
@@ -313,6 +313,8 @@ bool serve_other(struct call *c, struct str path) {
                 answer_json(c, 200, resource_list(c, (struct str){ 0 }, STR("v1")));
         else if (str_starts(path, STR("/apis/")))
                 return answer_group(c, path);
+        else if (str_starts(path, STR("/openapi/v3")))
+                return serve_openapi(c, path);
         else
                 return false;
         return true;

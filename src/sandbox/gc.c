@@ -4,8 +4,8 @@
 #include "base/map.h"
 #include "sandbox/write.h"
 
-#define STEP_MS 20
-#define ORPHAN "orphan"
+#define STEP_MS    20
+#define ORPHAN     "orphan"
 #define FOREGROUND "foregroundDeletion"
 
 /* Where an object stands; strings of its own. */
@@ -111,8 +111,7 @@ static void note_dependent(struct gc *g, struct str uid, struct shelf *shelf, co
                 enqueue(g, shelf, v->namespace, v->name);
 }
 
-static void index_owners(struct gc *g, struct shelf *shelf, const struct version *before,
-                         const struct version *after) {
+static void index_owners(struct gc *g, struct shelf *shelf, const struct version *before, const struct version *after) {
         const struct value *old = owners_of(before), *now = owners_of(after);
 
         if (before && after && value_equal(old, now))
@@ -177,6 +176,27 @@ void gc_tell(struct gc *g, const struct kind *kind, const struct version *before
         else if (is_deleting(after->value) &&
                  (has_finalizer(after->value, ORPHAN) || has_finalizer(after->value, FOREGROUND)))
                 enqueue(g, shelf, after->namespace, after->name);
+}
+
+static int by_key(const void *a, const void *b) {
+        return str_cmp((*(struct version *const *)a)->key, (*(struct version *const *)b)->key);
+}
+
+size_t gc_dependents(const struct gc *g, struct str uid, const struct shelf *shelf, struct arena *a,
+                     struct version ***ret) {
+        const struct node *n = map_find(g->nodes, uid);
+        struct version **list = arena_alloc(a, (n ? n->count : 0) * sizeof *list);
+        size_t count = 0;
+
+        for (size_t i = 0; n && i < n->count; i++) {
+                struct version *v = n->dependents[i].shelf == shelf ? place_find(&n->dependents[i]) : NULL;
+
+                if (v)
+                        list[count++] = v;
+        }
+        qsort(list, count, sizeof *list, by_key);
+        *ret = list;
+        return count;
 }
 
 /* ---- work ---- */

@@ -16,6 +16,12 @@
 struct gc;
 struct gc *gc_new(struct sandbox *s);
 void gc_free(struct gc *g);
+/*
+ * The objects of a shelf that name the uid among their owners, by name, in the arena; borrowed until the next change of
+ * the store.
+ */
+size_t gc_dependents(const struct gc *g, struct str uid, const struct shelf *shelf, struct arena *a,
+                     struct version ***ret);
 void gc_tell(struct gc *g, const struct kind *kind, const struct version *before, const struct version *after);
 
 #endif

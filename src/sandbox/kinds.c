@@ -67,6 +67,9 @@ struct type_table *kinds_types(const struct kinds *k) {
 }
 
 const struct type *kind_type(const struct kind *k) {
+        /* A cache of what does not change: the kind stays the same to everybody who looks. */
+        if (!k->type)
+                ((struct kind *)k)->type = type_table_find(k->types, k->api_version, k->resource->kind);
         return k->type;
 }
 
@@ -110,9 +113,7 @@ static void add_builtin(struct kinds *k, const struct resource *r) {
                 .strategy = strategy_find(r->group, r->plural),
                 .shelf = builtin_shelf(k, r),
         };
-        kind->type = type_table_find(k->types, kind->api_version, r->kind);
-        if (!kind->type)
-                return;
+        kind->types = k->types;
         const struct kind *first = kinds_of_resource(k, kind->shelf ? kind->shelf->group : r->group, r->plural);
         kind->storage = first ? first : kind;
         add(k, kind, k->count);
@@ -275,8 +276,8 @@ static struct str deprecation(const struct value *version, const struct kind *k,
         if (!value_truth(value_getc(version, "deprecated"), false))
                 return (struct str){ 0 };
         struct str text = value_text(value_getc(version, "deprecationWarning"));
-        return text.n ? text : arena_strf(a, "%.*s %.*s is deprecated", STR_FMT(k->api_version),
-                                          STR_FMT(k->resource->kind));
+        return text.n ? text
+                      : arena_strf(a, "%.*s %.*s is deprecated", STR_FMT(k->api_version), STR_FMT(k->resource->kind));
 }
 
 struct new_kinds {

@@ -22,15 +22,16 @@ struct kind {
         const struct strategy *strategy;
         const struct kind *storage; /* the version in which objects are stored; may be itself */
         struct shelf *shelf;        /* NULL: not stored (reviews) */
-        const struct type *type;    /* kind_type() */
+        const struct type *type;    /* made at first use: ask kind_type() */
+        struct type_table *types;   /* where it comes from */
         bool is_custom;
         /* Custom resources only; borrowed from the CRD's copy. */
-        struct str crd;                             /* its name */
-        const struct value *columns;                /* additionalPrinterColumns, or NULL */
-        const struct value *scale;                  /* subresources.scale, or NULL */
-        const struct value *selectable_fields;      /* selectableFields, or NULL */
-        struct str deprecation_warning;             /* empty: none */
-        struct arena *arena;                        /* of a CRD's kinds: the first of them owns it */
+        struct str crd;                        /* its name */
+        const struct value *columns;           /* additionalPrinterColumns, or NULL */
+        const struct value *scale;             /* subresources.scale, or NULL */
+        const struct value *selectable_fields; /* selectableFields, or NULL */
+        struct str deprecation_warning;        /* empty: none */
+        struct arena *arena;                   /* of a CRD's kinds: the first of them owns it */
 };
 
 struct kinds;
@@ -58,6 +59,7 @@ int kinds_set_crd(struct kinds *k, const struct value *crd, struct err *err);
 void kinds_drop_crd(struct kinds *k, struct str name);
 
 struct type_table *kinds_types(const struct kinds *k);
+/* Never NULL. */
 const struct type *kind_type(const struct kind *k);
 
 #endif

@@ -5,12 +5,13 @@
 #include "base/map.h"
 #include "sandbox/write.h"
 
-#define NEW_MS 10                 /* until the controllers have seen a new namespace */
-#define CONTENT_MS 5000           /* the namespace controller's namespaceDeletionGracePeriod */
-#define AGAIN_MS 8000             /* while finalizers hold content: half of 15 s, and 1 */
-#define CA_TEXT "-----BEGIN CERTIFICATE-----\nc2FuZGJveA==\n-----END CERTIFICATE-----\n"
+#define NEW_MS     10   /* until the controllers have seen a new namespace */
+#define CONTENT_MS 5000 /* the namespace controller's namespaceDeletionGracePeriod */
+#define AGAIN_MS   8000 /* while finalizers hold content: half of 15 s, and 1 */
+#define CA_TEXT    "-----BEGIN CERTIFICATE-----\nc2FuZGJveA==\n-----END CERTIFICATE-----\n"
 #define CA_DESCRIPTION                                                                                                 \
-        "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the " \
+        "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as "    \
+        "the "                                                                                                         \
         "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of "         \
         "Kubernetes clusters."
 
@@ -58,8 +59,7 @@ static void fill(struct call *c, struct str namespace) {
         ca = meta_with(ca, "annotations",
                        value_with(c->a, NULL, STR("kubernetes.io/description"), value_stringc(c->a, CA_DESCRIPTION)),
                        c->a);
-        ca = value_with(c->a, ca, STR("data"),
-                        value_with(c->a, NULL, STR("ca.crt"), value_stringc(c->a, CA_TEXT)));
+        ca = value_with(c->a, ca, STR("data"), value_with(c->a, NULL, STR("ca.crt"), value_stringc(c->a, CA_TEXT)));
         write_aim(c, (struct str){ 0 }, STR("configmaps"), namespace, STR("kube-root-ca.crt"));
         if (!write_find(c))
                 write_make(c, ca);
@@ -101,15 +101,16 @@ static bool delete_in(struct call *c, const struct kind *kind, struct str namesp
         if (to == from)
                 return true;
         left->count += to - from;
-        buf_addf(&left->resources, "%s%.*s has %zu resource instances", left->resources.n ? ", " : "",
-                 STR_FMT(arena_strf(c->a, "%.*s.%.*s", STR_FMT(kind->resource->plural), STR_FMT(kind->resource->group))),
-                 to - from);
+        buf_addf(
+                &left->resources, "%s%.*s has %zu resource instances", left->resources.n ? ", " : "",
+                STR_FMT(arena_strf(c->a, "%.*s.%.*s", STR_FMT(kind->resource->plural), STR_FMT(kind->resource->group))),
+                to - from);
         for (size_t i = from; i < to; i++) {
                 const struct value *list = value_path(kind->shelf->items[i]->value, "metadata", "finalizers", NULL);
 
                 for (size_t k = 0; value_is(list, VALUE_LIST) && k < list->list.count; k++)
-                        buf_addf(&left->finalizers, "%s%.*s in 1 resource instances",
-                                 left->finalizers.n ? ", " : "", STR_FMT(value_text(list->list.items[k])));
+                        buf_addf(&left->finalizers, "%s%.*s in 1 resource instances", left->finalizers.n ? ", " : "",
+                                 STR_FMT(value_text(list->list.items[k])));
         }
         return false;
 }
@@ -119,8 +120,8 @@ static void delete_content(struct call *c, struct str namespace, struct left *le
         size_t at = 0;
 
         while ((kind = kinds_next(c->s->kinds, &at)))
-                if (kind->resource->namespaced && kind->shelf && kind == kinds_of_resource(c->s->kinds, kind->shelf->group,
-                                                                                           kind->resource->plural))
+                if (kind->resource->namespaced && kind->shelf &&
+                    kind == kinds_of_resource(c->s->kinds, kind->shelf->group, kind->resource->plural))
                         delete_in(c, kind, namespace, left);
 }
 
@@ -143,8 +144,8 @@ static const struct value *make_condition(const struct call *c, const struct con
 /* In the server's order and words. */
 static const struct value *end_conditions(const struct call *c, const struct left *left) {
         struct str remain = arena_strf(c->a, "Some resources are remaining: %s", left->resources.p);
-        struct str held = arena_strf(c->a, "Some content in the namespace has finalizers remaining: %s",
-                                     left->finalizers.p);
+        struct str held =
+                arena_strf(c->a, "Some content in the namespace has finalizers remaining: %s", left->finalizers.p);
         const struct condition all[] = {
                 { "NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered",
                   false },
@@ -154,7 +155,8 @@ static const struct value *end_conditions(const struct call *c, const struct lef
                   "All content successfully deleted, may be waiting on finalization", false },
                 { "NamespaceContentRemaining", left->count ? "SomeResourcesRemain" : "ContentRemoved",
                   left->count ? remain.p : "All content successfully removed", left->count > 0 },
-                { "NamespaceFinalizersRemaining", left->finalizers.n ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
+                { "NamespaceFinalizersRemaining",
+                  left->finalizers.n ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
                   left->finalizers.n ? held.p : "All content-preserving finalizers finished", left->finalizers.n > 0 },
         };
         struct value_list_builder list = { 0 };

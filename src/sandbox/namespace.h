@@ -4,7 +4,8 @@
  * kube-root-ca.crt), and the end: phase Terminating, content deleted resource by resource, conditions while something
  * holds it, then gone.
  *
- * Source: pkg/registry/core/namespace/storage, pkg/controller/namespace, …/serviceaccount, …/certificates/rootcacertpublisher.
+ * Source: pkg/registry/core/namespace/storage, pkg/controller/namespace, …/serviceaccount,
+ * …/certificates/rootcacertpublisher.
  *
  * Thread rule: loop thread only.
  */

@@ -7,8 +7,8 @@
 
 #define TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
 
-static const struct value *with_path(const struct value *v, struct arena *a, const struct value *value,
-                                     const char *k1, const char *k2, const char *k3, const char *k4) {
+static const struct value *with_path(const struct value *v, struct arena *a, const struct value *value, const char *k1,
+                                     const char *k2, const char *k3, const char *k4) {
         const struct str path[] = { str_from(k1), str_from(k2), str_from(k3), str_from(k4) };
 
         return value_with_path(a, v, path, k4 ? 4 : k3 ? 3 : k2 ? 2 : 1, value);
@@ -167,7 +167,7 @@ static size_t find(const struct call *c) {
 
 /* A built-in kind's status in the form that Go prints: the fields that are never omitted. */
 static const struct value *full_status(struct call *c, const struct value *object) {
-        const struct type_field *field = type_field(c->kind->type, STR("status"));
+        const struct type_field *field = type_field(kind_type(c->kind), STR("status"));
         const struct value *status = value_getc(object, "status");
         struct causes strict = { .arena = c->a };
 
@@ -184,7 +184,7 @@ int prepare_create(struct call *c, const struct value **object) {
 
         /* What was reset is shown as the server reads it back: decoded and defaulted. */
         if (r == 0 && !c->kind->is_custom && c->kind->strategy->flags & STRATEGY_STATUS)
-                *object = codec_default(c->kind->type, c->kind->api_version, c->kind->resource->kind,
+                *object = codec_default(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind,
                                         full_status(c, *object), c->a);
         return r;
 }

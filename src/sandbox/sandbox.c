@@ -60,8 +60,8 @@ void call_warn(struct call *c, struct str text) {
         for (size_t i = 0; i < c->warnings.count; i++)
                 if (str_eq(c->warnings.items[i], text))
                         return;
-        c->warnings.items = mem_grow(c->warnings.items, &c->warnings.cap, c->warnings.count + 1,
-                                     sizeof *c->warnings.items);
+        c->warnings.items =
+                mem_grow(c->warnings.items, &c->warnings.cap, c->warnings.count + 1, sizeof *c->warnings.items);
         c->warnings.items[c->warnings.count++] = arena_str(c->a, text);
 }
 

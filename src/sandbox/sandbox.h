@@ -21,9 +21,9 @@
 struct sandbox;
 
 struct sandbox_options {
-        bool no_controllers;      /* a bare API: no Deployments' pods, no HPA, no garbage collection */
-        int64_t pod_ready_ms;     /* from creation to Ready; 0: 200 */
-        unsigned history_events;  /* watch events kept before 410; 0: 10000 */
+        bool no_controllers;     /* a bare API: no Deployments' pods, no HPA, no garbage collection */
+        int64_t pod_ready_ms;    /* from creation to Ready; 0: 200 */
+        unsigned history_events; /* watch events kept before 410; 0: 10000 */
 };
 
 struct sandbox *sandbox_new(struct loop *l, const struct sandbox_options *options);

@@ -6,7 +6,8 @@
  * discovery.c answer. A step that fails has written the answer (status.h) and returns -1; its caller just returns.
  * Controllers write through write.h, with a call that has no request behind it.
  *
- * Order of a write, as on the server: decode → patch → default → managedFields → admission → prepare → validate → store.
+ * Order of a write, as on the server: decode → patch → default → managedFields → admission → prepare → validate →
+ * store.
  *
  * Thread rule: loop thread only.
  */

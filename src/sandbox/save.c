@@ -152,9 +152,8 @@ int sandbox_load(struct sandbox *s, const char *path, struct err *err) {
 
         if (r < 0)
                 return r;
-        r = json_parse(buf_str(&text), a, &document, err);
-        if (r < 0)
-                return err_wrap(err, ERR_CORRUPT, "%s", path);
+        if (json_parse(buf_str(&text), a, &document, NULL) < 0)
+                return err_set(err, ERR_CORRUPT, "%s is no JSON", path);
         const struct value *objects = value_getc(document, "objects");
         if (!value_is(objects, VALUE_LIST) || !value_to_i64(value_getc(document, "resourceVersion"), &rv))
                 return err_set(err, ERR_CORRUPT, "%s is no saved state of a sandbox", path);

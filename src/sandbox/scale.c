@@ -11,7 +11,7 @@
 #include "sandbox/write.h"
 
 #define SCALE_VERSION STR("autoscaling/v1")
-#define MAX_VERSIONS 64
+#define MAX_VERSIONS  64
 
 /* ---- where things are ---- */
 
@@ -153,9 +153,8 @@ static int new_scale(struct scaling *s, enum kube_method method, const struct va
                 return apply_config(s, ret);
         if (method == KUBE_PUT && body_object(c, s->type, SCALE_VERSION, STR("Scale"), &scale) < 0)
                 return -1;
-        if (method == KUBE_PATCH &&
-            serve_patched(c, s->type, SCALE_VERSION, STR("Scale"),
-                          meta_with(s->before, "managedFields", NULL, c->a), &scale) < 0)
+        if (method == KUBE_PATCH && serve_patched(c, s->type, SCALE_VERSION, STR("Scale"),
+                                                  meta_with(s->before, "managedFields", NULL, c->a), &scale) < 0)
                 return -1;
         if (serve_check_names(c, scale) < 0)
                 return -1;
@@ -194,7 +193,10 @@ static void write_scale(struct call *c, enum kube_method method, struct version 
         struct scaling s = {
                 .c = c,
                 .type = type_table_find(kinds_types(c->s->kinds), SCALE_VERSION, STR("Scale")),
-                .how = { .manager = c->manager, .subresource = STR("scale"), .api_version = SCALE_VERSION, .now = c->now },
+                .how = { .manager = c->manager,
+                         .subresource = STR("scale"),
+                         .api_version = SCALE_VERSION,
+                         .now = c->now },
         };
 
         s.before = meta_with(scale_of(c, parent), "managedFields", ssa_scale_entries(&versions, parent, c->a), c->a);

@@ -26,8 +26,8 @@ static const struct {
         const char *text;
         enum token token;
 } words[] = {
-        { ")", TOKEN_CLOSE }, { ",", TOKEN_COMMA }, { "!", TOKEN_NOT },         { "==", TOKEN_DOUBLE_EQUALS },
-        { "=", TOKEN_EQUALS }, { ">", TOKEN_ABOVE }, { "<", TOKEN_BELOW },      { "in", TOKEN_IN },
+        { ")", TOKEN_CLOSE },       { ",", TOKEN_COMMA },      { "!", TOKEN_NOT },   { "==", TOKEN_DOUBLE_EQUALS },
+        { "=", TOKEN_EQUALS },      { ">", TOKEN_ABOVE },      { "<", TOKEN_BELOW }, { "in", TOKEN_IN },
         { "!=", TOKEN_NOT_EQUALS }, { "notin", TOKEN_NOT_IN }, { "(", TOKEN_OPEN },
 };
 
@@ -218,8 +218,7 @@ static int check_values(const struct label_requirement *q, struct arena *a, stru
                 struct text_faults faults = text_faults(TEXT_LABEL_VALUE, q->values[i], a);
                 if (faults.count)
                         return err_set(err, ERR_INVAL, "values[%zu][%.*s]: Invalid value: \"%.*s\": %.*s", i,
-                                       STR_FMT(q->key), STR_FMT(q->values[i]),
-                                       STR_FMT(text_joined(&faults, "; ", a)));
+                                       STR_FMT(q->key), STR_FMT(q->values[i]), STR_FMT(text_joined(&faults, "; ", a)));
         }
         return 0;
 }
@@ -325,169 +324,7 @@ static bool label_matches(const struct label_requirement *q, const struct value 
         }
 }
 
-/* ---- fields ---- */
-
-static const struct {
-        const char *group, *kind, *fields; /* separated by blanks, framed by them */
-        const char *refusal;               /* before the field's name */
-} selectable[] = {
-        { "", "Pod",
-          " metadata.name metadata.namespace spec.nodeName spec.restartPolicy spec.schedulerName "
-          "spec.serviceAccountName spec.hostNetwork status.phase status.podIP status.podIPs status.nominatedNodeName ",
-          NULL },
-        { "", "Node", " metadata.name spec.unschedulable ", NULL },
-        { "", "ReplicationController", " metadata.name metadata.namespace status.replicas ", NULL },
-        { "", "Event",
-          " involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid "
-          "involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason "
-          "reportingComponent source type metadata.namespace metadata.name ",
-          NULL },
-        { "", "Namespace", " status.phase metadata.name ", NULL },
-        { "", "Secret", " type metadata.namespace metadata.name ", NULL },
-        { "", "Service", " metadata.namespace metadata.name spec.clusterIP spec.type ", NULL },
-        { "batch", "Job", " metadata.name metadata.namespace status.successful ", "Job" },
-        { "certificates.k8s.io", "CertificateSigningRequest", " metadata.name spec.signerName ", NULL },
-};
-
-static bool is_known(const char *fields, struct str field, struct arena *a) {
-        return str_contains(str_from(fields), arena_strf(a, " %.*s ", STR_FMT(field)));
-}
-
-static bool is_selectable_custom(const struct kind *kind, struct str field) {
-        const struct value *list = kind->selectable_fields;
-
-        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++) {
-                struct str path = value_text(value_getc(list->list.items[i], "jsonPath"));
-
-                if (path.n && str_eq(str_sub(path, 1, path.n), field))
-                        return true;
-        }
-        return false;
-}
-
-static int check_field(const struct kind *kind, struct str field, struct arena *a, struct err *err) {
-        for (size_t i = 0; i < ARRAY_LEN(selectable); i++) {
-                if (!str_eqc(kind->resource->group, selectable[i].group) ||
-                    !str_eqc(kind->resource->kind, selectable[i].kind))
-                        continue;
-                if (is_known(selectable[i].fields, field, a))
-                        return 0;
-                if (selectable[i].refusal)
-                        return err_set(err, ERR_INVAL, "field label \"%.*s\" not supported for %s", STR_FMT(field),
-                                       selectable[i].refusal);
-                return err_set(err, ERR_INVAL, "field label not supported: %.*s", STR_FMT(field));
-        }
-        if (str_eqc(field, "metadata.name") || (kind->resource->namespaced && str_eqc(field, "metadata.namespace")))
-                return 0;
-        if (kind->is_custom) {
-                if (str_eqc(field, "metadata.namespace") || is_selectable_custom(kind, field))
-                        return 0;
-                return err_set(err, ERR_INVAL, "field label not supported: %.*s", STR_FMT(field));
-        }
-        if (str_eqc(field, "metadata.namespace"))
-                return 0;
-        return err_set(err, ERR_INVAL,
-                       "\"%.*s\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
-                       STR_FMT(field));
-}
-
-static int unescape(struct str s, struct arena *a, struct str *ret, struct err *err) {
-        char *out = arena_alloc(a, s.n + 1);
-        size_t n = 0;
-
-        for (size_t i = 0; i < s.n; i++) {
-                if (s.p[i] == ',' || s.p[i] == '=')
-                        return err_set(err, ERR_INVAL, "invalid field selector: unescaped character in value: %d",
-                                       s.p[i]);
-                if (s.p[i] == '\\' && (++i == s.n || !strchr("\\,=", s.p[i])))
-                        return err_set(err, ERR_INVAL, "invalid field selector: invalid escape sequence: \\%.*s",
-                                       i < s.n ? 1 : 0, i < s.n ? &s.p[i] : "");
-                out[n++] = s.p[i];
-        }
-        out[n] = '\0';
-        *ret = (struct str){ out, n };
-        return 0;
-}
-
-static bool split_term(struct str term, struct field_requirement *ret) {
-        for (size_t i = 0; i < term.n; i++) {
-                struct str rest = str_sub(term, i, term.n);
-                size_t n = str_starts(rest, STR("!=")) || str_starts(rest, STR("==")) ? 2 : rest.p[0] == '=';
-
-                if (n == 0)
-                        continue;
-                ret->field = str_sub(term, 0, i);
-                ret->differs = rest.p[0] == '!';
-                ret->value = str_sub(rest, n, rest.n);
-                return true;
-        }
-        return false;
-}
-
-/* Up to the next comma that is not escaped. */
-static struct str next_term(struct str *rest) {
-        size_t i = 0;
-
-        while (i < rest->n && rest->p[i] != ',')
-                i += rest->p[i] == '\\' ? 2 : 1;
-        struct str term = str_sub(*rest, 0, i);
-        *rest = str_sub(*rest, i + 1, rest->n);
-        return term;
-}
-
-int select_parse_fields(struct str text, const struct kind *kind, struct arena *a, struct selector *ret,
-                          struct err *err) {
-        struct field_requirement *items = arena_alloc(a, (text.n + 1) / 2 * sizeof *items);
-        size_t count = 0;
-
-        for (struct str rest = text; rest.n;) {
-                struct field_requirement *q = &items[count];
-                struct str term = next_term(&rest);
-
-                if (term.n == 0)
-                        continue;
-                if (!split_term(term, q))
-                        return err_set(err, ERR_INVAL, "invalid selector: '%.*s'; can't understand '%.*s'",
-                                       STR_FMT(text), STR_FMT(term));
-                int r = unescape(q->value, a, &q->value, err);
-                if (r < 0)
-                        return r;
-                count++;
-        }
-        for (size_t i = 0; i < count; i++) {
-                int r = check_field(kind, items[i].field, a, err);
-                if (r < 0)
-                        return r;
-        }
-        ret->fields = items;
-        ret->field_count = count;
-        return 0;
-}
-
-static const struct value *field_value(const struct value *object, struct str field) {
-        struct str name;
-
-        while (object && str_next(&field, '.', &name))
-                object = value_get(object, name);
-        return object;
-}
-
-static bool scalar_equals(const struct value *v, struct str text) {
-        char number[24];
-
-        if (!v || v->kind == VALUE_NULL)
-                return text.n == 0 || str_eqc(text, "false") || str_eqc(text, "0");
-        if (v->kind == VALUE_BOOL)
-                return str_eqc(text, v->boolean ? "true" : "false");
-        if (v->kind != VALUE_INT)
-                return str_eq(value_text(v), text);
-        int n = snprintf(number, sizeof number, "%lld", (long long)v->i64);
-        return str_eq((struct str){ number, (size_t)n }, text);
-}
-
-static bool field_matches(const struct field_requirement *q, const struct value *object) {
-        return scalar_equals(field_value(object, q->field), q->value) != q->differs;
-}
+/* ---- both ---- */
 
 bool select_matches(const struct selector *s, const struct value *object) {
         const struct value *labels = s->label_count ? value_path(object, "metadata", "labels", NULL) : NULL;
@@ -496,7 +333,7 @@ bool select_matches(const struct selector *s, const struct value *object) {
                 if (!label_matches(&s->labels[i], labels))
                         return false;
         for (size_t i = 0; i < s->field_count; i++)
-                if (!field_matches(&s->fields[i], object))
+                if (!select_field_matches(&s->fields[i], object))
                         return false;
         return true;
 }
@@ -525,74 +362,4 @@ struct selector select_dup(const struct selector *s, struct arena *a) {
                 fields[i] = (struct field_requirement){ arena_str(a, s->fields[i].field),
                                                         arena_str(a, s->fields[i].value), s->fields[i].differs };
         return (struct selector){ labels, s->label_count, fields, s->field_count };
-}
-
-/* ---- metav1.LabelSelector ---- */
-
-static bool list_holds(const struct value *list, struct str text) {
-        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++)
-                if (str_eq(value_text(list->list.items[i]), text))
-                        return true;
-        return false;
-}
-
-static bool expression_matches(const struct value *e, const struct value *labels) {
-        const struct value *label = value_get(labels, value_text(value_getc(e, "key")));
-        bool listed = label && list_holds(value_getc(e, "values"), value_text(label));
-        struct str op = value_text(value_getc(e, "operator"));
-
-        if (str_eqc(op, "In"))
-                return listed;
-        if (str_eqc(op, "NotIn"))
-                return !listed;
-        return str_eqc(op, "Exists") ? label != NULL : label == NULL;
-}
-
-bool label_selector_matches(const struct value *selector, const struct value *labels) {
-        const struct value *match = value_getc(selector, "matchLabels");
-        const struct value *expressions = value_getc(selector, "matchExpressions");
-
-        if (!value_is(selector, VALUE_MAP))
-                return false;
-        for (size_t i = 0; value_is(match, VALUE_MAP) && i < match->map.count; i++) {
-                const struct value *label = value_get(labels, match->map.members[i].key);
-
-                if (!label || !value_equal(label, match->map.members[i].value))
-                        return false;
-        }
-        for (size_t i = 0; value_is(expressions, VALUE_LIST) && i < expressions->list.count; i++)
-                if (!expression_matches(expressions->list.items[i], labels))
-                        return false;
-        return true;
-}
-
-static void add_expression(struct buf *out, const struct value *e) {
-        struct str op = value_text(value_getc(e, "operator"));
-        const struct value *values = value_getc(e, "values");
-
-        if (str_eqc(op, "DoesNotExist"))
-                buf_addch(out, '!');
-        buf_add(out, value_text(value_getc(e, "key")));
-        if (!str_eqc(op, "In") && !str_eqc(op, "NotIn"))
-                return;
-        buf_addc(out, str_eqc(op, "In") ? " in (" : " notin (");
-        for (size_t i = 0; value_is(values, VALUE_LIST) && i < values->list.count; i++)
-                buf_addf(out, "%s%.*s", i ? "," : "", STR_FMT(value_text(values->list.items[i])));
-        buf_addch(out, ')');
-}
-
-struct str label_selector_text(const struct value *selector, struct arena *a) {
-        _cleanup_(buf_done) struct buf out = buf_make(1 << 16);
-        const struct value *match = value_getc(selector, "matchLabels");
-        const struct value *expressions = value_getc(selector, "matchExpressions");
-
-        for (size_t i = 0; value_is(match, VALUE_MAP) && i < match->map.count; i++)
-                buf_addf(&out, "%s%.*s=%.*s", out.n ? "," : "", STR_FMT(match->map.members[i].key),
-                         STR_FMT(value_text(match->map.members[i].value)));
-        for (size_t i = 0; value_is(expressions, VALUE_LIST) && i < expressions->list.count; i++) {
-                if (out.n)
-                        buf_addch(&out, ',');
-                add_expression(&out, expressions->list.items[i]);
-        }
-        return arena_str(a, buf_str(&out));
 }

@@ -38,13 +38,14 @@ struct selector {
 /* INVAL with the server's text. Each sets its half of *ret. */
 int select_parse_labels(struct str text, struct arena *a, struct selector *ret, struct err *err);
 int select_parse_fields(struct str text, const struct kind *kind, struct arena *a, struct selector *ret,
-                          struct err *err);
+                        struct err *err);
 /* A full copy into another arena. */
 struct selector select_dup(const struct selector *s, struct arena *a);
 
 static inline bool select_is_empty(const struct selector *s) {
         return s->label_count == 0 && s->field_count == 0;
 }
+bool select_field_matches(const struct field_requirement *q, const struct value *object);
 bool select_matches(const struct selector *s, const struct value *object);
 /* The one name that can match ("metadata.name=x"), or empty. */
 struct str select_name(const struct selector *s);

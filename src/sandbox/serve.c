@@ -97,9 +97,10 @@ static int refuse_accept(struct call *c) {
 
         return status_refuse(c, 406, "NotAcceptable", &d,
                              "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml%s",
-                             c->kind->is_custom ? ""
-                                                : ", application/vnd.kubernetes.protobuf, application/json;stream=watch, "
-                                                  "application/vnd.kubernetes.protobuf;stream=watch");
+                             c->kind->is_custom
+                                     ? ""
+                                     : ", application/vnd.kubernetes.protobuf, application/json;stream=watch, "
+                                       "application/vnd.kubernetes.protobuf;stream=watch");
 }
 
 /* ---- shared by verbs ---- */
@@ -116,7 +117,8 @@ static void check_manager(struct call *c, bool is_apply, struct causes *out) {
         struct str manager = query_get(&c->query, "fieldManager");
 
         if (is_apply && manager.n == 0)
-                causes_add(out, "FieldValueRequired", STR("fieldManager"), "Required value: is required for apply patch");
+                causes_add(out, "FieldValueRequired", STR("fieldManager"),
+                           "Required value: is required for apply patch");
         if (manager.n > MANAGER_MAX_BYTES)
                 causes_add(out, "FieldValueTooLong", STR("fieldManager"), "Too long: may not be more than %d bytes",
                            MANAGER_MAX_BYTES);
@@ -271,8 +273,9 @@ static void route_subresource(struct call *c, enum form form) {
                 serve_scale(c, c->req->method);
         else if (str_eq(c->sub->kind, c->kind->resource->kind) && !str_eqc(c->at.subresource, "finalize") &&
                  !str_eqc(c->at.subresource, "log"))
-                c->req->method == KUBE_GET ? serve_get(c, form)
-                                           : c->req->method == KUBE_PUT ? serve_update(c) : serve_patch(c);
+                c->req->method == KUBE_GET   ? serve_get(c, form)
+                : c->req->method == KUBE_PUT ? serve_update(c)
+                                             : serve_patch(c);
         else
                 serve_special(c, c->req->method);
 }

@@ -27,8 +27,13 @@ void serve_scale(struct call *c, enum kube_method method);
 /* POST of pods/binding, pods/eviction, serviceaccounts/token, PUT of namespaces/finalize; reviews. */
 void serve_special(struct call *c, enum kube_method method);
 
+/* Puts a Pod on a node, as its /binding does. */
+void serve_bind(struct call *c, struct version *live, struct str node);
+
 /* Discovery and everything else that is no resource; false when the path is not one of them. */
 bool serve_other(struct call *c, struct str path);
+/* /openapi/v3 and below. */
+bool serve_openapi(struct call *c, struct str path);
 
 /* --- shared by verbs --- */
 

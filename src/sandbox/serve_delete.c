@@ -91,9 +91,10 @@ void serve_delete(struct call *c) {
         struct version *live = serve_live(c);
         if (live && str_eqc(c->kind->resource->kind, "Job") && str_eqc(c->at.group, "batch") && !o.has_orphan &&
             o.propagation.n == 0)
-                call_warn(c, STR("child pods are preserved by default when jobs are deleted; set "
-                                 "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
-                                 "this warning"));
+                call_warn(c,
+                          STR("child pods are preserved by default when jobs are deleted; set "
+                              "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
+                              "this warning"));
         if (!live || write_delete(c, live, &o, &is_gone, &last) < 0)
                 return;
         if (is_gone && !(c->kind->strategy->flags & STRATEGY_RETURN_DELETED))
@@ -148,8 +149,7 @@ void serve_delete_collection(struct call *c) {
         for (size_t i = 0; i < count && r == 0; i++)
                 r = delete_one(c, &o, &list[i]);
         if (r == 0)
-                list_answer(c, FORM_OBJECT, list, count,
-                            arena_strf(c->a, "{\"resourceVersion\":\"%" PRIu64 "\"}", rv));
+                list_answer(c, FORM_OBJECT, list, count, arena_strf(c->a, "{\"resourceVersion\":\"%" PRIu64 "\"}", rv));
         for (size_t i = 0; i < count; i++)
                 version_unref(list[i]);
 }

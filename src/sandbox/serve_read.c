@@ -11,7 +11,7 @@
 #include "sandbox/status.h"
 
 /* -1 in a token: go on with what is there now. */
-#define NO_RV UINT64_MAX
+#define NO_RV          UINT64_MAX
 #define LIST_MAX_BYTES (512 * MIB)
 
 /* ---- forms of an object ---- */
@@ -236,9 +236,7 @@ static int continue_page(struct call *c, struct str token, struct page *p) {
                 p->rv = store_rv(c->s->store);
         else if (p->rv < store_compacted_rv(c->s->store))
                 return refuse_expired_token(c, start);
-        p->start = c->at.namespace.n
-                           ? arena_strf(c->a, "%.*s/%.*s", STR_FMT(c->at.namespace), STR_FMT(start))
-                           : start;
+        p->start = c->at.namespace.n ? arena_strf(c->a, "%.*s/%.*s", STR_FMT(c->at.namespace), STR_FMT(start)) : start;
         /* The token's final NUL makes it the smallest key behind the last one. */
         if (c->at.namespace.n && start.n)
                 p->start.n = c->at.namespace.n + 1 + start.n;

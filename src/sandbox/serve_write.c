@@ -9,17 +9,18 @@
 #include "sandbox/status.h"
 #include "sandbox/write.h"
 
-#define JSON_PATCH STR("application/json-patch+json")
-#define MERGE_PATCH STR("application/merge-patch+json")
+#define JSON_PATCH      STR("application/json-patch+json")
+#define MERGE_PATCH     STR("application/merge-patch+json")
 #define STRATEGIC_PATCH STR("application/strategic-merge-patch+json")
-#define APPLY_PATCH STR("application/apply-patch+yaml")
+#define APPLY_PATCH     STR("application/apply-patch+yaml")
 
 /* ---- create ---- */
 
 /* What a creation cannot bring along. */
 static const struct value *wiped(const struct value *object, struct arena *a) {
-        static const char *const fields[] = { "uid", "creationTimestamp", "deletionTimestamp",
-                                              "deletionGracePeriodSeconds", "selfLink", "generation" };
+        static const char *const fields[] = {
+                "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"
+        };
 
         for (size_t i = 0; i < ARRAY_LEN(fields); i++)
                 if (value_path(object, "metadata", fields[i], NULL))
@@ -43,7 +44,7 @@ void serve_create(struct call *c) {
         struct version *v = NULL;
 
         if (serve_write_options(c, "CreateOptions", false) < 0 ||
-            body_object(c, c->kind->type, c->kind->api_version, c->kind->resource->kind, &object) < 0)
+            body_object(c, kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, &object) < 0)
                 return;
         object = wiped(object, c->a);
         if (place_in_namespace(c, &object) < 0)
@@ -95,7 +96,7 @@ void serve_update(struct call *c) {
         const struct value *object;
 
         if (serve_write_options(c, "UpdateOptions", false) < 0 ||
-            body_object(c, c->kind->type, c->kind->api_version, c->kind->resource->kind, &object) < 0 ||
+            body_object(c, kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, &object) < 0 ||
             serve_check_names(c, object) < 0)
                 return;
         struct version *live = shelf_find(c->kind->shelf, c->at.namespace, c->at.name);
@@ -145,9 +146,8 @@ static int check_media(struct call *c) {
 
 static const char *json_kind(const struct value *v) {
         static const char *const names[] = {
-                [VALUE_NULL] = "null",     [VALUE_BOOL] = "bool",      [VALUE_INT] = "number",
-                [VALUE_UINT] = "number",   [VALUE_DECIMAL] = "number", [VALUE_STRING] = "string",
-                [VALUE_LIST] = "array",    [VALUE_MAP] = "object",
+                [VALUE_NULL] = "null",      [VALUE_BOOL] = "bool",     [VALUE_INT] = "number", [VALUE_UINT] = "number",
+                [VALUE_DECIMAL] = "number", [VALUE_STRING] = "string", [VALUE_LIST] = "array", [VALUE_MAP] = "object",
         };
 
         return names[v->kind];
@@ -164,7 +164,8 @@ static int patched_by_json(struct call *c, const struct value *live, const struc
                                           "[]handlers.jsonPatchOp",
                                           json_kind(patch));
         if (patch_json(live, patch, c->a, ret, &err) < 0)
-                return status_refuse(c, 422, "Invalid", &d, "the server rejected our request due to an error in our request");
+                return status_refuse(c, 422, "Invalid", &d,
+                                     "the server rejected our request due to an error in our request");
         return 0;
 }
 
@@ -175,14 +176,16 @@ static int patched_document(struct call *c, const struct type *type, const struc
         struct err err = { 0 };
 
         if (json_parse(c->req->body, c->a, &patch, &err) < 0)
-                return status_bad_request(c, str_eq(media, MERGE_PATCH) ? "invalid JSON patch"
-                                                                       : "error decoding patch: unexpected end of JSON "
-                                                                         "input");
+                return status_bad_request(c, str_eq(media, MERGE_PATCH)
+                                                     ? "invalid JSON patch"
+                                                     : "error decoding patch: unexpected end of JSON "
+                                                       "input");
         if (str_eq(media, JSON_PATCH))
                 return patched_by_json(c, live, patch, ret);
         if (!value_is(patch, VALUE_MAP))
-                return status_bad_request(c, "error decoding patch: json: cannot unmarshal %s into Go value of type "
-                                             "map[string]interface {}",
+                return status_bad_request(c,
+                                          "error decoding patch: json: cannot unmarshal %s into Go value of type "
+                                          "map[string]interface {}",
                                           json_kind(patch));
         if (str_eq(media, MERGE_PATCH)) {
                 *ret = patch_merge(live, patch, c->a);
@@ -209,7 +212,7 @@ static void patch_plain(struct call *c) {
                 return;
         _cleanup_(version_unrefp) struct version *held = version_ref(live), *v = NULL;
         const struct value *before = write_live(c, held);
-        if (serve_patched(c, c->kind->type, c->kind->api_version, c->kind->resource->kind, before, &object) < 0 ||
+        if (serve_patched(c, kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, before, &object) < 0 ||
             serve_check_names(c, object) < 0)
                 return;
         object = write_managed(c, before, body_default(c, object));
@@ -245,15 +248,17 @@ static int parse_config(struct call *c, const struct value **ret) {
                 *ret = count && docs[0].value ? docs[0].value : &value_null;
         }
         if (!value_is(*ret, VALUE_MAP))
-                return status_bad_request(c,
-                                          "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot "
-                                          "unmarshal %s into Go value of type map[string]interface {}",
-                                          json_kind(*ret));
+                return status_bad_request(
+                        c,
+                        "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot "
+                        "unmarshal %s into Go value of type map[string]interface {}",
+                        json_kind(*ret));
         return 0;
 }
 
 static int check_config(struct call *c, const struct value *config) {
-        struct str version = value_text(value_getc(config, "apiVersion")), kind = value_text(value_getc(config, "kind"));
+        struct str version = value_text(value_getc(config, "apiVersion")),
+                   kind = value_text(value_getc(config, "kind"));
 
         if (!str_eq(version, c->kind->api_version) || !str_eq(kind, c->kind->resource->kind)) {
                 struct str group = schema_group(version);
@@ -271,7 +276,7 @@ static int apply(struct call *c, const struct value *live, const struct value *c
         struct err err = { 0 };
 
         how.force = query_bool(&c->query, "force");
-        int r = ssa_apply(c->kind->type, live, config, &how, c->a, ret, &conflicts, &err);
+        int r = ssa_apply(kind_type(c->kind), live, config, &how, c->a, ret, &conflicts, &err);
         if (r == ERR_CONFLICT)
                 return serve_conflicts(c, &conflicts);
         if (r < 0 && err.http_status == 400)
@@ -291,11 +296,12 @@ static void apply_to_nothing(struct call *c, const struct value *config) {
                 return;
         }
         if (uid.n) {
-                status_conflict(c, c->at.group, c->at.plural, c->at.name,
-                                arena_strf(c->a,
-                                           "uid mismatch: the provided object specified uid %.*s, and no existing object "
-                                           "was found",
-                                           STR_FMT(uid)));
+                status_conflict(
+                        c, c->at.group, c->at.plural, c->at.name,
+                        arena_strf(c->a,
+                                   "uid mismatch: the provided object specified uid %.*s, and no existing object "
+                                   "was found",
+                                   STR_FMT(uid)));
                 return;
         }
         if (meta_text(config, "name").n == 0)

@@ -48,12 +48,20 @@ static int check_binding(struct call *c, const struct value *pod) {
 }
 
 static void answer_success(struct call *c) {
-        answer_json(c, 201,
-                    STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\",\"code\":201}"));
+        answer_json(
+                c, 201,
+                STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\",\"code\":201}"));
+}
+
+void serve_bind(struct call *c, struct version *live, struct str node) {
+        static const struct str path[] = { { "spec", 4 }, { "nodeName", 8 } };
+        const struct value *pod = value_with_path(c->a, live->value, path, 2, value_string(c->a, node, 0));
+
+        c->at.subresource = STR("binding");
+        version_unref(write_store(c, live, with_scheduled(c, pod)));
 }
 
 static void serve_binding(struct call *c) {
-        static const struct str path[] = { { "spec", 4 }, { "nodeName", 8 } };
         const struct value *binding;
 
         if (serve_write_options(c, "CreateOptions", false) < 0 || body_parse(c, &binding) < 0)
@@ -66,9 +74,7 @@ static void serve_binding(struct call *c) {
                 status_internal(c, "target.name: Required value");
                 return;
         }
-        const struct value *pod = value_with_path(c->a, live->value, path, 2, value_string(c->a, node, 0));
-        c->at.subresource = STR("binding");
-        version_unref(write_store(c, live, with_scheduled(c, pod)));
+        serve_bind(c, live, node);
         answer_success(c);
 }
 
@@ -99,10 +105,9 @@ static int refuse_eviction(struct call *c, const struct value *budget) {
         value_to_i64(value_path(budget, "status", "currentHealthy", NULL), &current);
         const struct cause cause = {
                 .reason = STR("DisruptionBudget"),
-                .message = arena_strf(c->a,
-                                      "The disruption budget %.*s needs %" PRId64 " healthy pods and has %" PRId64
-                                      " currently",
-                                      STR_FMT(meta_text(budget, "name")), desired, current),
+                .message = arena_strf(
+                        c->a, "The disruption budget %.*s needs %" PRId64 " healthy pods and has %" PRId64 " currently",
+                        STR_FMT(meta_text(budget, "name")), desired, current),
         };
 
         return status_too_many(c, STR("Cannot evict pod as it would violate the pod's disruption budget."), &cause);
@@ -159,7 +164,7 @@ static void serve_finalize(struct call *c) {
         const struct value *object;
         struct version *v = NULL;
 
-        if (body_object(c, c->kind->type, c->kind->api_version, c->kind->resource->kind, &object) < 0)
+        if (body_object(c, kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, &object) < 0)
                 return;
         struct version *live = serve_live(c);
         if (!live || namespace_finalize(c, live, object, &v) < 0)
@@ -202,7 +207,7 @@ static void serve_review(struct call *c) {
         struct str kind = c->kind->resource->kind;
         const struct value *review, *status;
 
-        if (body_object(c, c->kind->type, c->kind->api_version, kind, &review) < 0)
+        if (body_object(c, kind_type(c->kind), c->kind->api_version, kind, &review) < 0)
                 return;
         if (str_eqc(kind, "SelfSubjectReview"))
                 status = user_info(c);

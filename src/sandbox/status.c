@@ -105,8 +105,8 @@ static struct str qualified(struct arena *a, struct str kind, struct str group) 
 int status_not_found_named(struct call *c, struct str group, struct str plural, struct str name) {
         const struct status_details d = { .name = name, .group = group, .kind = plural };
 
-        return status_refuse(c, 404, "NotFound", &d, "%.*s \"%.*s\" not found",
-                             STR_FMT(qualified(c->a, plural, group)), STR_FMT(name));
+        return status_refuse(c, 404, "NotFound", &d, "%.*s \"%.*s\" not found", STR_FMT(qualified(c->a, plural, group)),
+                             STR_FMT(name));
 }
 
 int status_not_found(struct call *c) {
@@ -189,8 +189,9 @@ int status_too_large_rv(struct call *c, uint64_t rv) {
         };
         const struct status_details d = { .causes = &cause, .cause_count = 1, .retry_after_s = 1 };
 
-        return status_refuse(c, 504, "Timeout", &d, "Timeout: Too large resource version: %" PRIu64 ", current: %" PRIu64,
-                             rv, store_rv(c->s->store));
+        return status_refuse(c, 504, "Timeout", &d,
+                             "Timeout: Too large resource version: %" PRIu64 ", current: %" PRIu64, rv,
+                             store_rv(c->s->store));
 }
 
 int status_too_many(struct call *c, struct str message, const struct cause *cause) {

@@ -14,8 +14,8 @@ struct store {
         uint64_t rv, compacted;
         struct shelf **shelves;
         size_t shelf_count, shelf_cap;
-        struct map *by_name;   /* "group/plural" → shelf */
-        struct shelf **ring;   /* whose turn it is to forget its oldest event */
+        struct map *by_name; /* "group/plural" → shelf */
+        struct shelf **ring; /* whose turn it is to forget its oldest event */
         size_t ring_first, ring_count, ring_max;
 };
 
@@ -355,8 +355,7 @@ static const struct value *with_rv(const struct value *value, uint64_t rv, struc
         char text[24];
         int n = snprintf(text, sizeof text, "%" PRIu64, rv);
 
-        return value_with_path(a, value, path, ARRAY_LEN(path),
-                               value_string(a, (struct str){ text, (size_t)n }, 0));
+        return value_with_path(a, value, path, ARRAY_LEN(path), value_string(a, (struct str){ text, (size_t)n }, 0));
 }
 
 static void insert_at(struct shelf *shelf, size_t i, struct version *v) {

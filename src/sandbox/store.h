@@ -38,8 +38,8 @@ DEFINE_CLEANUP(struct version *, version_unref)
 /* A version outside any shelf: `value` copied into one block. */
 struct version *version_new(const struct value *value, uint64_t rv);
 /*
- * The JSON of the object without its opening brace, apiVersion and kind: `"metadata":{…},"spec":{…}}`, so that each face
- * (single object, list item, event, another API version) puts its own beginning in front. Made at first use.
+ * The JSON of the object without its opening brace, apiVersion and kind: `"metadata":{…},"spec":{…}}`, so that each
+ * face (single object, list item, event, another API version) puts its own beginning in front. Made at first use.
  */
 struct str version_text(struct version *v);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/strategy.h"
 
-#define GONE STRATEGY_RETURN_DELETED
-#define SPEC (STRATEGY_STATUS | STRATEGY_GENERATION)
+#define GONE       STRATEGY_RETURN_DELETED
+#define SPEC       (STRATEGY_STATUS | STRATEGY_GENERATION)
 #define ANY_CHANGE STRATEGY_GENERATION_ALL
-#define LOCKED STRATEGY_NO_UNCONDITIONAL
-#define RBAC "rbac.authorization.k8s.io"
-#define ADMISSION "admissionregistration.k8s.io"
+#define LOCKED     STRATEGY_NO_UNCONDITIONAL
+#define RBAC       "rbac.authorization.k8s.io"
+#define ADMISSION  "admissionregistration.k8s.io"
 
 static const struct strategy strategies[] = {
         { "", "endpoints", STRATEGY_CREATE_ON_UPDATE, "services/endpoints" },
@@ -70,8 +70,10 @@ static const struct strategy strategy_plain = { "", "", 0, NULL };
 /* PUT of a custom resource without resourceVersion is refused; kinds with status keep it apart. */
 const struct strategy strategy_custom = { NULL, NULL, STRATEGY_GENERATION_ALL | STRATEGY_NO_UNCONDITIONAL, NULL };
 const struct strategy strategy_custom_status = {
-        NULL, NULL,
-        STRATEGY_GENERATION_ALL | STRATEGY_NO_UNCONDITIONAL | STRATEGY_STATUS | STRATEGY_STATUS_ONLY, NULL,
+        NULL,
+        NULL,
+        STRATEGY_GENERATION_ALL | STRATEGY_NO_UNCONDITIONAL | STRATEGY_STATUS | STRATEGY_STATUS_ONLY,
+        NULL,
 };
 
 const struct strategy *strategy_find(struct str group, struct str plural) {
@@ -83,8 +85,14 @@ const struct strategy *strategy_find(struct str group, struct str plural) {
 
 /* ---- fields that are never recorded ---- */
 
-#define FIELD(text) { .kind = PATH_FIELD, .name = { text, sizeof(text) - 1 } }
-#define MEMBER(text) { .element = FIELD(text), .set = { .member = true } }
+#define FIELD(text)                                                                                                    \
+        {                                                                                                              \
+                .kind = PATH_FIELD, .name = { text, sizeof(text) - 1 }                                                 \
+        }
+#define MEMBER(text)                                                                                                   \
+        {                                                                                                              \
+                .element = FIELD(text), .set = {.member = true }                                                       \
+        }
 
 static const struct fieldset_child labels_child[] = { MEMBER("labels") };
 static const struct fieldset_child status_children[] = { MEMBER("status") };
@@ -187,8 +195,8 @@ static bool content_changed(const struct strategy *s, const struct value *live, 
                (s->flags & STRATEGY_ANNOTATIONS_COUNT && !same(meta(live, "annotations"), meta(object, "annotations")));
 }
 
-static const struct value *update_status(const struct strategy *s, const struct value *live,
-                                         const struct value *object, struct arena *a) {
+static const struct value *update_status(const struct strategy *s, const struct value *live, const struct value *object,
+                                         struct arena *a) {
         if (s->flags & STRATEGY_STATUS_ONLY) {
                 const struct value *managed = meta(object, "managedFields");
 

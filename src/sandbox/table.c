@@ -114,8 +114,8 @@ static void add_plain_cells(struct buf *out, const struct kind *kind, const stru
         }
 }
 
-static void add_cells(struct buf *out, const struct kind *kind, const struct table_kind *t,
-                      const struct value *object, const struct table_now *now) {
+static void add_cells(struct buf *out, const struct kind *kind, const struct table_kind *t, const struct value *object,
+                      const struct table_now *now) {
         if (!t) {
                 add_plain_cells(out, kind, object, now);
                 return;
@@ -173,7 +173,8 @@ static void add_row(struct buf *out, const struct kind *kind, const struct table
 
 void table_add(struct buf *out, const struct kind *kind, bool with_columns, struct version *const *versions,
                size_t count, struct str meta, const struct table_now *now) {
-        const struct table_kind *t = kind->is_custom ? NULL : table_kind_find(kind->resource->group, kind->resource->kind);
+        const struct table_kind *t =
+                kind->is_custom ? NULL : table_kind_find(kind->resource->group, kind->resource->kind);
 
         buf_addc(out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
         if (meta.n)

@@ -149,7 +149,8 @@ static struct str container_reason(const struct value *o) {
 
         for (size_t i = value_count(list); i-- > 0;)
                 for (size_t k = 0; k < ARRAY_LEN(states); k++) {
-                        struct str reason = value_text(value_path(list->list.items[i], "state", states[k], "reason", NULL));
+                        struct str reason =
+                                value_text(value_path(list->list.items[i], "state", states[k], "reason", NULL));
 
                         if (reason.n)
                                 return reason;
@@ -165,7 +166,10 @@ static void pod_status(struct buf *out, const struct value *o, const char *path,
         if (value_path(o, "metadata", "deletionTimestamp", NULL))
                 value_print_string(str_eqc(own, "NodeLost") ? STR("Unknown") : STR("Terminating"), out);
         else
-                value_print_string(reason.n ? reason : own.n ? own : value_text(value_path(o, "status", "phase", NULL)), out);
+                value_print_string(reason.n ? reason
+                                   : own.n  ? own
+                                            : value_text(value_path(o, "status", "phase", NULL)),
+                                   out);
 }
 
 static void pod_restarts(struct buf *out, const struct value *o, const char *path, now_t *now) {
@@ -177,12 +181,6 @@ static void pod_restarts(struct buf *out, const struct value *o, const char *pat
         for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++)
                 n += number_at(list->list.items[i], "restartCount");
         buf_addf(out, "\"%" PRId64 "\"", n);
-}
-
-static void pod_gates(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        (void)path;
-        (void)now;
-        buf_addc(out, value_count(value_path(o, "spec", "readinessGates", NULL)) ? "\"0/1\"" : "\"<none>\"");
 }
 
 /* ---- Service ---- */
@@ -238,8 +236,11 @@ static bool has_condition(const struct value *o, const char *type) {
 static void job_status(struct buf *out, const struct value *o, const char *path, now_t *now) {
         static const struct {
                 const char *condition, *shown;
-        } all[] = { { "Complete", "Complete" }, { "Failed", "Failed" }, { "Suspended", "Suspended" },
-                    { "FailureTarget", "FailureTarget" }, { "SuccessCriteriaMet", "SuccessCriteriaMet" } };
+        } all[] = { { "Complete", "Complete" },
+                    { "Failed", "Failed" },
+                    { "Suspended", "Suspended" },
+                    { "FailureTarget", "FailureTarget" },
+                    { "SuccessCriteriaMet", "SuccessCriteriaMet" } };
 
         (void)path;
         (void)now;
@@ -299,10 +300,9 @@ static void hpa_targets(struct buf *out, const struct value *o, const char *path
         (void)now;
         for (size_t i = 0; value_is(metrics, VALUE_LIST) && i < metrics->list.count; i++) {
                 const struct value *r = value_getc(metrics->list.items[i], "resource");
-                const struct value *have = i < value_count(current)
-                                                   ? value_path(current->list.items[i], "resource", "current",
-                                                                "averageUtilization", NULL)
-                                                   : NULL;
+                const struct value *have = i < value_count(current) ? value_path(current->list.items[i], "resource",
+                                                                                 "current", "averageUtilization", NULL)
+                                                                    : NULL;
 
                 buf_addf(&t, "%s%.*s: ", i ? ", " : "", STR_FMT(value_text(value_getc(r, "name"))));
                 if (have)
@@ -368,28 +368,31 @@ static void node_roles(struct buf *out, const struct value *o, const char *path,
 static void event_object(struct buf *out, const struct value *o, const char *path, now_t *now) {
         struct str kind = value_text(value_path(o, "involvedObject", "kind", NULL));
         struct str name = value_text(value_path(o, "involvedObject", "name", NULL));
-        char *lower = arena_str(now->arena, kind).n ? (char *)arena_str(now->arena, kind).p : NULL;
+        char *lower = (char *)arena_str(now->arena, kind).p;
 
         (void)path;
         for (size_t i = 0; i < kind.n; i++)
-                if (lower[i] >= 'A' && lower[i] <= 'Z')
-                        lower[i] = (char)(lower[i] - 'A' + 'a');
-        value_print_string(arena_strf(now->arena, "%s/%.*s", lower ? lower : "", STR_FMT(name)), out);
+                lower[i] |= kind.p[i] >= 'A' && kind.p[i] <= 'Z' ? 'a' - 'A' : 0;
+        value_print_string(arena_strf(now->arena, "%s/%.*s", lower, STR_FMT(name)), out);
 }
 
 static void role_ref(struct buf *out, const struct value *o, const char *path, now_t *now) {
         (void)path;
-        value_print_string(arena_strf(now->arena, "%.*s/%.*s", STR_FMT(value_text(value_path(o, "roleRef", "kind", NULL))),
+        value_print_string(arena_strf(now->arena, "%.*s/%.*s",
+                                      STR_FMT(value_text(value_path(o, "roleRef", "kind", NULL))),
                                       STR_FMT(value_text(value_path(o, "roleRef", "name", NULL)))),
                            out);
 }
 
-#define AGE { "Age", "string", 0, age, "metadata.creationTimestamp" }
-#define CREATED_AT { "Created At", "date", 0, text, "metadata.creationTimestamp" }
+#define AGE                                                                                                            \
+        { "Age", "string", 0, age, "metadata.creationTimestamp" }
+#define CREATED_AT                                                                                                     \
+        { "Created At", "date", 0, text, "metadata.creationTimestamp" }
 #define WORKLOAD_WIDE                                                                                                  \
         { "Containers", "string", 1, container_names, "spec.template.spec.containers" },                               \
-                { "Images", "string", 1, container_images, "spec.template.spec.containers" },                          \
-                { "Selector", "string", 1, selector, "spec.selector" }
+                { "Images", "string", 1, container_images, "spec.template.spec.containers" }, {                        \
+                "Selector", "string", 1, selector, "spec.selector"                                                     \
+        }
 #define COLUMNS(name, ...) static const struct table_column name[] = { __VA_ARGS__, { NULL, NULL, 0, NULL, NULL } }
 
 COLUMNS(config_map, { "Data", "string", 0, data_count, "" }, AGE);
@@ -398,8 +401,9 @@ COLUMNS(pod, { "Ready", "string", 0, pod_ready, "" }, { "Status", "string", 0, p
         { "Restarts", "string", 0, pod_restarts, "" }, AGE, { "IP", "string", 1, text_or_none, "status.podIP" },
         { "Node", "string", 1, text_or_none, "spec.nodeName" },
         { "Nominated Node", "string", 1, text_or_none, "status.nominatedNodeName" },
-        { "Readiness Gates", "string", 1, pod_gates, "" });
-COLUMNS(service, { "Type", "string", 0, text, "spec.type" }, { "Cluster-IP", "string", 0, text_or_none, "spec.clusterIP" },
+        { "Readiness Gates", "string", 1, text_or_none, "" });
+COLUMNS(service, { "Type", "string", 0, text, "spec.type" },
+        { "Cluster-IP", "string", 0, text_or_none, "spec.clusterIP" },
         { "External-IP", "string", 0, service_external, "" }, { "Port(s)", "string", 0, service_ports, "" }, AGE,
         { "Selector", "string", 1, selector, "spec.selector" });
 COLUMNS(namespace, { "Status", "string", 0, text, "status.phase" }, AGE);
@@ -419,8 +423,8 @@ COLUMNS(deployment, { "Ready", "string", 0, ratio, "status.readyReplicas spec.re
         { "Up-to-date", "string", 0, number, "status.updatedReplicas" },
         { "Available", "string", 0, number, "status.availableReplicas" }, AGE, WORKLOAD_WIDE);
 COLUMNS(replica_set, { "Desired", "integer", 0, number, "spec.replicas" },
-        { "Current", "integer", 0, number, "status.replicas" }, { "Ready", "integer", 0, number, "status.readyReplicas" },
-        AGE, WORKLOAD_WIDE);
+        { "Current", "integer", 0, number, "status.replicas" },
+        { "Ready", "integer", 0, number, "status.readyReplicas" }, AGE, WORKLOAD_WIDE);
 COLUMNS(stateful_set, { "Ready", "string", 0, ratio, "status.readyReplicas spec.replicas" }, AGE,
         { "Containers", "string", 1, container_names, "spec.template.spec.containers" },
         { "Images", "string", 1, container_images, "spec.template.spec.containers" });
@@ -457,7 +461,6 @@ COLUMNS(storage_class, { "Provisioner", "string", 0, text, "provisioner" },
 COLUMNS(role, CREATED_AT);
 COLUMNS(role_binding, { "Role", "string", 0, role_ref, "" }, AGE);
 COLUMNS(lease, { "Holder", "string", 0, text, "spec.holderIdentity" }, AGE);
-COLUMNS(crd, CREATED_AT);
 COLUMNS(priority_class, { "Value", "integer", 0, number, "value" },
         { "Global-Default", "boolean", 0, boolean, "globalDefault" }, AGE,
         { "PreemptionPolicy", "string", 0, text, "preemptionPolicy" });
@@ -473,7 +476,7 @@ static const struct table_kind kinds[] = {
         { "", "Secret", secret },
         { "", "Service", service },
         { "", "ServiceAccount", service_account },
-        { "apiextensions.k8s.io", "CustomResourceDefinition", crd },
+        { "apiextensions.k8s.io", "CustomResourceDefinition", role },
         { "apps", "DaemonSet", daemon_set },
         { "apps", "Deployment", deployment },
         { "apps", "ReplicaSet", replica_set },

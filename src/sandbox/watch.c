@@ -8,25 +8,25 @@
 #include "sandbox/ssa.h"
 #include "sandbox/status.h"
 
-#define BOOKMARK_MS 60000
+#define BOOKMARK_MS            60000
 #define BOOKMARK_BEFORE_END_MS 2000
 /* Without timeoutSeconds the server takes 30 to 60 minutes, at random. */
 #define DEFAULT_TIMEOUT_MS (1800 * INT64_C(1000))
-#define LINE_MAX_BYTES (64 * MIB)
+#define LINE_MAX_BYTES     (64 * MIB)
 
 /* What the watch begins with. */
 enum begin { BEGIN_NOW, BEGIN_STATE, BEGIN_AFTER, BEGIN_EXPIRED, BEGIN_INITIAL };
 
 struct sandbox_watch {
         struct sandbox *sandbox;
-        struct arena *arena; /* of the selector and the name of the namespace */
+        struct arena *arena;     /* of the selector and the name of the namespace */
         const struct kind *kind; /* NULL: ended */
         struct shelf_watcher hook;
         struct selector selector;
         struct str namespace;
         enum form form;
         enum begin begin;
-        uint64_t rv; /* seen so far */
+        uint64_t rv;    /* seen so far */
         uint64_t floor; /* events up to here are not shown */
         bool bookmarks, first_line;
         int64_t end_at_ms;
@@ -63,8 +63,8 @@ static const struct value *bookmark_object(const struct sandbox_watch *w, struct
         const struct value *object = NULL;
 
         if (w->form == FORM_OBJECT && !k->is_custom)
-                object = ssa_zero(k->type, k->api_version, k->resource->kind, a);
-        struct str kind = w->form == FORM_OBJECT ? k->resource->kind
+                object = ssa_zero(kind_type(k), k->api_version, k->resource->kind, a);
+        struct str kind = w->form == FORM_OBJECT  ? k->resource->kind
                           : w->form == FORM_TABLE ? STR("Table")
                                                   : STR("PartialObjectMetadata");
         struct str version = w->form == FORM_OBJECT ? k->api_version : STR("meta.k8s.io/v1");
@@ -305,8 +305,9 @@ void serve_watch(struct call *c, enum form form) {
                 free(w);
                 return;
         }
-        int64_t timeout_ms = o.timeout_s > 0 ? o.timeout_s * 1000
-                                             : DEFAULT_TIMEOUT_MS + (int64_t)loop_random(c->s->loop, DEFAULT_TIMEOUT_MS);
+        int64_t timeout_ms = o.timeout_s > 0
+                                     ? o.timeout_s * 1000
+                                     : DEFAULT_TIMEOUT_MS + (int64_t)loop_random(c->s->loop, DEFAULT_TIMEOUT_MS);
         w->arena = arena_new(256);
         w->kind = c->kind;
         w->hook = (struct shelf_watcher){ .event = on_event, .ctx = w };

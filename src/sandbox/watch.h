@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watches: events of one shelf, selected, in the form the client asked for. Made by serve_watch(), started and closed by
- * whoever holds the reply (sandbox.h).
+ * Watches: events of one shelf, selected, in the form the client asked for. Made by serve_watch(), started and closed
+ * by whoever holds the reply (sandbox.h).
  *
  * A selector makes of a change that enters or leaves the selection an ADDED or DELETED. Bookmarks come about once a
  * minute to those who allow them and 2 s before the end, as on the server.

@@ -11,8 +11,8 @@
 #include "sandbox/prepare.h"
 #include "sandbox/status.h"
 
-#define NAME_SUFFIX_CHARS "bcdfghjklmnpqrstvwxz2456789"
-#define NAME_SUFFIX_BYTES 5
+#define NAME_SUFFIX_CHARS     "bcdfghjklmnpqrstvwxz2456789"
+#define NAME_SUFFIX_BYTES     5
 #define NAME_PREFIX_MAX_BYTES 58 /* generateName is cut so that a label can hold the whole name */
 
 const struct value *write_live(const struct call *c, const struct version *live) {
@@ -31,7 +31,7 @@ static const struct kind *version_of(const struct call *c, struct str api_versio
 static const struct type *versions_type(void *ctx, struct str api_version) {
         const struct kind *k = version_of(ctx, api_version);
 
-        return k ? k->type : NULL;
+        return k ? kind_type(k) : NULL;
 }
 
 static const struct fieldset *versions_reset(void *ctx, struct str api_version) {
@@ -67,7 +67,7 @@ struct ssa_request write_ssa_request(const struct call *c, const struct value *l
                 .versions = versions,
                 .zero = live || c->kind->is_custom
                                 ? NULL
-                                : ssa_zero(c->kind->type, c->kind->api_version, c->kind->resource->kind, c->a),
+                                : ssa_zero(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, c->a),
         };
 }
 
@@ -75,7 +75,7 @@ const struct value *write_managed(const struct call *c, const struct value *live
         struct ssa_versions versions;
         struct ssa_request how = write_ssa_request(c, live, &versions);
 
-        return ssa_update(c->kind->type, live, object, &how, c->a);
+        return ssa_update(kind_type(c->kind), live, object, &how, c->a);
 }
 
 /* ---- storing ---- */
@@ -127,7 +127,8 @@ static int validate(struct call *c, const struct value *live, const struct value
         struct causes causes = { .arena = c->a };
         int r = 0;
 
-        codec_validate(c->kind->type, c->kind->api_version, c->kind->resource->kind, live, object, subresource, &causes);
+        codec_validate(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, live, object, subresource,
+                       &causes);
         if (causes.count)
                 r = status_invalid(c, c->kind->resource->group, c->kind->resource->kind, meta_text(object, "name"),
                                    &causes);
@@ -191,10 +192,11 @@ static int check_version(struct call *c, const struct version *live, const struc
                 return r;
         }
         if (!str_to_u64(rv, &number))
-                return status_bad_request(c,
-                                          "resourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing \"%.*s\": "
-                                          "invalid syntax",
-                                          STR_FMT(rv), STR_FMT(rv));
+                return status_bad_request(
+                        c,
+                        "resourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing \"%.*s\": "
+                        "invalid syntax",
+                        STR_FMT(rv), STR_FMT(rv));
         return number == live->rv ? 0 : status_modified(c);
 }
 

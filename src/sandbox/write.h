@@ -41,8 +41,8 @@ struct version *write_store(struct call *c, struct version *live, const struct v
 struct delete_options {
         bool has_grace;
         int64_t grace_s;
-        struct str propagation; /* "Foreground", "Background", "Orphan" or empty */
-        bool has_orphan, orphan; /* orphanDependents, deprecated */
+        struct str propagation;           /* "Foreground", "Background", "Orphan" or empty */
+        bool has_orphan, orphan;          /* orphanDependents, deprecated */
         struct str uid, resource_version; /* preconditions; empty: none */
         bool has_uid, has_resource_version;
 };

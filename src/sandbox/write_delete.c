@@ -9,9 +9,9 @@
 #include "sandbox/status.h"
 #include "sandbox/write.h"
 
-#define ORPHAN_FINALIZER "orphan"
+#define ORPHAN_FINALIZER     "orphan"
 #define FOREGROUND_FINALIZER "foregroundDeletion"
-#define DEFAULT_GRACE_S 30
+#define DEFAULT_GRACE_S      30
 
 static const struct value *meta_get(const struct value *object, const char *field) {
         return value_path(object, "metadata", field, NULL);
@@ -21,10 +21,11 @@ static int check_preconditions(struct call *c, const struct value *object, const
         struct str uid = meta_text(object, "uid"), rv = meta_text(object, "resourceVersion"), why;
 
         if (o->has_uid && !str_eq(o->uid, uid))
-                why = arena_strf(c->a,
-                                 "the UID in the precondition (%.*s) does not match the UID in record (%.*s). The object "
-                                 "might have been deleted and then recreated",
-                                 STR_FMT(o->uid), STR_FMT(uid));
+                why = arena_strf(
+                        c->a,
+                        "the UID in the precondition (%.*s) does not match the UID in record (%.*s). The object "
+                        "might have been deleted and then recreated",
+                        STR_FMT(o->uid), STR_FMT(uid));
         else if (o->has_resource_version && !str_eq(o->resource_version, rv))
                 why = arena_strf(c->a,
                                  "the ResourceVersion in the precondition (%.*s) does not match the ResourceVersion in "

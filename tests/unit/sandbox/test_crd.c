@@ -2,7 +2,7 @@
 /* CustomResourceDefinitions: coming into service, subresources, versions, the end. */
 #include "sandbox/world.h"
 
-#define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+#define CRDS    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define WIDGETS "/apis/example.com/v1/namespaces/default/widgets"
 
 static const char crd[] =
@@ -14,7 +14,8 @@ static const char crd[] =
         "\"properties\":{\"spec\":{\"type\":\"object\",\"properties\":{\"replicas\":{\"type\":\"integer\"},\"color\":{"
         "\"type\":\"string\",\"default\":\"red\"}}},\"status\":{\"type\":\"object\","
         "\"x-kubernetes-preserve-unknown-fields\":true}}}},\"additionalPrinterColumns\":[{\"name\":\"Color\",\"type\":"
-        "\"string\",\"jsonPath\":\".spec.color\"}]},{\"name\":\"v1beta1\",\"served\":true,\"storage\":false,\"schema\":{"
+        "\"string\",\"jsonPath\":\".spec.color\"}]},{\"name\":\"v1beta1\",\"served\":true,\"storage\":false,\"schema\":"
+        "{"
         "\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}";
 
 static int setup(void **state) {
@@ -51,8 +52,9 @@ static void unknown_fields_are_pruned_and_defaults_filled(void **state) {
         struct world *w = *state;
 
         world_run(w, 100);
-        assert_int_equal(post(w, WIDGETS, "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":"
-                                          "\"a\"},\"spec\":{\"replicas\":2,\"foo\":1},\"status\":{\"x\":1}}"),
+        assert_int_equal(post(w, WIDGETS,
+                              "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":"
+                              "\"a\"},\"spec\":{\"replicas\":2,\"foo\":1},\"status\":{\"x\":1}}"),
                          201);
         assert_at(w, "spec", "{\"color\":\"red\",\"replicas\":2}");
         assert_at(w, "status", "");
@@ -63,20 +65,22 @@ static void unknown_fields_are_pruned_and_defaults_filled(void **state) {
                               "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"b\"},"
                               "\"spec\":{\"foo\":1}}"),
                          400);
-        assert_message(w, "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: unknown field "
-                          "\"spec.foo\"");
+        assert_message(w,
+                       "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: unknown field "
+                       "\"spec.foo\"");
 }
 
 static void subresources_have_their_own_entries(void **state) {
         struct world *w = *state;
 
         world_run(w, 100);
-        post(w, WIDGETS, "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"a\"},\"spec\":{"
-                         "\"replicas\":2}}");
+        post(w, WIDGETS,
+             "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"a\"},\"spec\":{"
+             "\"replicas\":2}}");
         assert_int_equal(patch(w, WIDGETS "/a/scale", MERGE_TYPE, "{\"spec\":{\"replicas\":5}}"), 200);
         assert_at(w, "spec.replicas", "5");
-        assert_int_equal(
-                patch(w, WIDGETS "/a/status", MERGE_TYPE, "{\"spec\":{\"replicas\":9},\"status\":{\"y\":1}}"), 200);
+        assert_int_equal(patch(w, WIDGETS "/a/status", MERGE_TYPE, "{\"spec\":{\"replicas\":9},\"status\":{\"y\":1}}"),
+                         200);
         assert_at(w, "spec.replicas", "5");
         assert_at(w, "metadata.generation", "2");
         assert_at(w, "metadata.managedFields.0.subresource", "scale");
@@ -106,19 +110,22 @@ static void deleting_a_crd_deletes_its_objects_first(void **state) {
         struct world *w = *state;
 
         world_run(w, 100);
-        post(w, WIDGETS, "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"c\","
-                         "\"finalizers\":[\"x.y/z\"]}}");
+        post(w, WIDGETS,
+             "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"c\","
+             "\"finalizers\":[\"x.y/z\"]}}");
         assert_int_equal(del(w, CRDS "/widgets.example.com"), 200);
         assert_at(w, "metadata.finalizers", "[\"customresourcecleanup.apiextensions.k8s.io\"]");
         assert_at(w, "status.conditions.2.reason", "InstanceDeletionPending");
         world_run(w, 500);
         assert_int_equal(get(w, WIDGETS "/c"), 200);
         assert_true(at(w, "metadata.deletionTimestamp")[0]);
-        assert_int_equal(post(w, WIDGETS, "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":"
-                                          "\"d\"}}"),
+        assert_int_equal(post(w, WIDGETS,
+                              "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":"
+                              "\"d\"}}"),
                          403);
-        assert_message(w, "widgets.example.com \"d\" is forbidden: create not allowed while custom resource definition is "
-                          "terminating");
+        assert_message(w,
+                       "widgets.example.com \"d\" is forbidden: create not allowed while custom resource definition is "
+                       "terminating");
         assert_int_equal(patch(w, WIDGETS "/c", MERGE_TYPE, "{\"metadata\":{\"finalizers\":null}}"), 200);
         world_run(w, 2000);
         assert_int_equal(get(w, WIDGETS), 404);

@@ -47,8 +47,9 @@ static void a_deleted_namespace_takes_its_content_along(void **state) {
         assert_at(w, "status.phase", "Terminating");
         assert_true(at(w, "metadata.deletionTimestamp")[0]);
         assert_int_equal(post(w, "/api/v1/namespaces/n/configmaps", "{\"metadata\":{\"name\":\"f2\"}}"), 403);
-        assert_message(w, "configmaps \"f2\" is forbidden: unable to create new content in namespace n because it is being "
-                          "terminated");
+        assert_message(
+                w, "configmaps \"f2\" is forbidden: unable to create new content in namespace n because it is being "
+                   "terminated");
         assert_at(w, "details.causes.0.reason", "NamespaceTerminating");
         world_run(w, 4000);
         assert_int_equal(get(w, "/api/v1/namespaces/n/configmaps/a"), 200);
@@ -65,7 +66,8 @@ static void a_finalizer_holds_the_namespace_and_conditions_say_so(void **state) 
         del(w, "/api/v1/namespaces/n");
         world_run(w, 6000);
         assert_int_equal(get(w, "/api/v1/namespaces/n"), 200);
-        assert_at(w, "status.conditions.3.message", "Some resources are remaining: configmaps. has 1 resource instances");
+        assert_at(w, "status.conditions.3.message",
+                  "Some resources are remaining: configmaps. has 1 resource instances");
         assert_at(w, "status.conditions.4.message",
                   "Some content in the namespace has finalizers remaining: a.b/c in 1 resource instances");
         assert_int_equal(del(w, "/api/v1/namespaces/n"), 200);

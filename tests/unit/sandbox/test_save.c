@@ -42,7 +42,8 @@ static void what_cannot_be_read_is_named(void **state) {
         char path[] = "/tmp/sandbox-save-XXXXXX";
         int fd = mkstemp(path);
         struct err err = { 0 };
-        static const char text[] = "{\"resourceVersion\":3,\"objects\":[{\"group\":\"\",\"plural\":\"pods\",\"object\":{}}]}";
+        static const char text[] =
+                "{\"resourceVersion\":3,\"objects\":[{\"group\":\"\",\"plural\":\"pods\",\"object\":{}}]}";
 
         assert_int_equal(sandbox_load(w->s, path, &err), ERR_CORRUPT);
         assert_int_equal(write(fd, text, sizeof text - 1), (ssize_t)(sizeof text - 1));
@@ -64,13 +65,14 @@ static int set_rules(struct world *w, const char *text, struct err *err) {
 static void rules_change_and_deny(void **state) {
         struct world *w = *state;
 
-        assert_int_equal(set_rules(w,
-                                   "{\"rules\":[{\"name\":\"owner\",\"match\":{\"kinds\":[\"ConfigMap\"],\"operations\":["
-                                   "\"CREATE\"],\"namespaces\":[\"default\"]},\"unlessSet\":\"/metadata/labels/owner\","
-                                   "\"deny\":\"missing label owner\"},{\"name\":\"mark\",\"match\":{\"kinds\":["
-                                   "\"ConfigMap\"]},\"patch\":[{\"op\":\"add\",\"path\":\"/data\",\"value\":{\"x\":\"1\"}}]}]}",
-                                   NULL),
-                         0);
+        assert_int_equal(
+                set_rules(w,
+                          "{\"rules\":[{\"name\":\"owner\",\"match\":{\"kinds\":[\"ConfigMap\"],\"operations\":["
+                          "\"CREATE\"],\"namespaces\":[\"default\"]},\"unlessSet\":\"/metadata/labels/owner\","
+                          "\"deny\":\"missing label owner\"},{\"name\":\"mark\",\"match\":{\"kinds\":["
+                          "\"ConfigMap\"]},\"patch\":[{\"op\":\"add\",\"path\":\"/data\",\"value\":{\"x\":\"1\"}}]}]}",
+                          NULL),
+                0);
         assert_int_equal(post(w, CM, "{\"metadata\":{\"name\":\"a\"}}"), 403);
         assert_message(w, "admission webhook \"owner\" denied the request: missing label owner");
         assert_int_equal(post(w, CM, "{\"metadata\":{\"name\":\"a\",\"labels\":{\"owner\":\"me\"}}}"), 201);
@@ -119,9 +121,11 @@ static void observers_see_each_commit_and_no_other_write(void **state) {
         sandbox_observe(w->s, look, &seen);
         post(w, secrets, "{\"metadata\":{\"name\":\"a\"}}");
         post(w, "/api/v1/namespaces/default/secrets?dryRun=All", "{\"metadata\":{\"name\":\"b\"}}");
-        patch(w, "/api/v1/namespaces/default/secrets/a?fieldManager=me", MERGE_TYPE, "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}");
+        patch(w, "/api/v1/namespaces/default/secrets/a?fieldManager=me", MERGE_TYPE,
+              "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}");
         assert_string_equal(seen.manager, "me");
-        patch(w, "/api/v1/namespaces/default/secrets/a?fieldManager=me", MERGE_TYPE, "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}");
+        patch(w, "/api/v1/namespaces/default/secrets/a?fieldManager=me", MERGE_TYPE,
+              "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}");
         del(w, "/api/v1/namespaces/default/secrets/a");
         assert_int_equal(seen.created, 1);
         assert_int_equal(seen.changed, 1);

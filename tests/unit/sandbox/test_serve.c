@@ -15,8 +15,9 @@ static int teardown(void **state) {
 static void a_config_map_is_created_with_its_managed_fields(void **state) {
         struct world *w = *state;
 
-        assert_int_equal(post(w, CM, "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"b\"},"
-                                     "\"data\":{\"x\":\"1\"}}"),
+        assert_int_equal(post(w, CM,
+                              "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"b\"},"
+                              "\"data\":{\"x\":\"1\"}}"),
                          201);
         assert_at(w, "metadata.namespace", "default");
         assert_at(w, "metadata.creationTimestamp", "2027-01-15T08:00:00Z");
@@ -51,11 +52,13 @@ static void an_apply_creates_changes_conflicts_and_does_nothing(void **state) {
         struct world *w = *state;
         char rv[32];
 
-        assert_int_equal(apply(w, CM "/s", "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"s\"},"
-                                           "\"data\":{\"x\":\"1\"}}"),
+        assert_int_equal(apply(w, CM "/s",
+                               "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"s\"},"
+                               "\"data\":{\"x\":\"1\"}}"),
                          422);
-        assert_message(w, "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply "
-                          "patch");
+        assert_message(w,
+                       "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply "
+                       "patch");
         assert_int_equal(apply(w, CM "/s?fieldManager=m1",
                                "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"s\"},"
                                "\"data\":{\"x\":\"1\"}}"),
@@ -76,7 +79,8 @@ static void an_apply_creates_changes_conflicts_and_does_nothing(void **state) {
                          409);
         assert_message(w, "Apply failed with 1 conflict: conflict with \"m1\": .data.x");
         assert_at(w, "details.causes",
-                  "[{\"field\":\".data.x\",\"message\":\"conflict with \\\"m1\\\"\",\"reason\":\"FieldManagerConflict\"}]");
+                  "[{\"field\":\".data.x\",\"message\":\"conflict with "
+                  "\\\"m1\\\"\",\"reason\":\"FieldManagerConflict\"}]");
         assert_int_equal(apply(w, CM "/s?fieldManager=m1",
                                "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"s\"},"
                                "\"data\":{\"x\":\"1\"},\"foo\":1}"),
@@ -90,14 +94,16 @@ static void a_deployment_gets_its_defaults_and_generations(void **state) {
         const char *d = "/apis/apps/v1/namespaces/default/deployments";
 
         assert_int_equal(
-                post(w, d, "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"web\"},\"spec\":{"
-                           "\"replicas\":0,\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{"
-                           "\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"x\"}]}}}}"),
+                post(w, d,
+                     "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"web\"},\"spec\":{"
+                     "\"replicas\":0,\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{"
+                     "\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"x\"}]}}}}"),
                 201);
         assert_at(w, "metadata.generation", "1");
         assert_at(w, "status", "{}");
-        assert_at(w, "spec.strategy", "{\"rollingUpdate\":{\"maxSurge\":\"25%\",\"maxUnavailable\":\"25%\"},"
-                                      "\"type\":\"RollingUpdate\"}");
+        assert_at(w, "spec.strategy",
+                  "{\"rollingUpdate\":{\"maxSurge\":\"25%\",\"maxUnavailable\":\"25%\"},"
+                  "\"type\":\"RollingUpdate\"}");
         assert_int_equal(get(w, "/apis/apps/v1/namespaces/default/deployments/web/scale"), 200);
         assert_at(w, "spec", "{}");
         assert_at(w, "status", "{\"replicas\":0,\"selector\":\"a=b\"}");
@@ -120,8 +126,9 @@ static void a_deployment_gets_its_defaults_and_generations(void **state) {
         assert_int_equal(patch(w, "/apis/apps/v1/namespaces/default/deployments/web/scale", MERGE_TYPE,
                                "{\"spec\":{\"replicas\":-1}}"),
                          422);
-        assert_message(w, "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: -1: must be greater than "
-                          "or equal to 0");
+        assert_message(w,
+                       "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: -1: must be greater than "
+                       "or equal to 0");
 }
 
 int main(void) {

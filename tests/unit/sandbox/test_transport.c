@@ -164,7 +164,8 @@ static void discovery_is_understood(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(an_apply_is_answered_in_a_later_turn, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_lost_request_changes_nothing_and_a_lost_reply_everything, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_lost_request_changes_nothing_and_a_lost_reply_everything, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(delays_pass_in_virtual_time_and_deadlines_hold, setup, teardown),
                 cmocka_unit_test_setup_teardown(an_answer_can_be_forced, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_cancelled_call_says_nothing, setup, teardown),

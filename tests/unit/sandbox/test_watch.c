@@ -102,7 +102,8 @@ static void a_selector_makes_changes_to_arrivals_and_departures(void **state) {
 static void initial_events_end_with_a_bookmark(void **state) {
         struct stream *s = *state;
 
-        start(s, SECRETS "?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan");
+        start(s,
+              SECRETS "?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan");
         assert_lines(s, "ADDED a\nBOOKMARK \n");
 }
 
@@ -111,7 +112,8 @@ static void bookmarks_come_each_minute_and_before_the_end(void **state) {
         char path[256];
 
         get(s->w, SECRETS "/a");
-        snprintf(path, sizeof path, SECRETS "?watch=true&allowWatchBookmarks=true&timeoutSeconds=100&resourceVersion=%s",
+        snprintf(path, sizeof path,
+                 SECRETS "?watch=true&allowWatchBookmarks=true&timeoutSeconds=100&resourceVersion=%s",
                  at(s->w, "metadata.resourceVersion"));
         start(s, path);
         world_run(s->w, 59999);
@@ -162,8 +164,9 @@ static void bad_options_are_refused(void **state) {
         struct stream *s = *state;
 
         assert_int_equal(get(s->w, SECRETS "?watch=true&sendInitialEvents=true"), 422);
-        assert_message(s->w, "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents "
-                             "requires setting resourceVersionMatch to NotOlderThan");
+        assert_message(s->w,
+                       "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents "
+                       "requires setting resourceVersionMatch to NotOlderThan");
         assert_int_equal(get(s->w, SECRETS "?watch=true&resourceVersion=foo"), 500);
         assert_int_equal(get(s->w, SECRETS "?watch=true&labelSelector=a%20in%20("), 400);
         assert_message(s->w, "unable to parse requirement: found '', expected: ',', ')' or identifier");

@@ -16,17 +16,17 @@
 
 #define WORLD_START_MS INT64_C(1800000000000) /* 2027-01-15T08:00:00Z */
 
-#define CM "/api/v1/namespaces/default/configmaps"
-#define JSON_TYPE "application/json"
-#define MERGE_TYPE "application/merge-patch+json"
+#define CM              "/api/v1/namespaces/default/configmaps"
+#define JSON_TYPE       "application/json"
+#define MERGE_TYPE      "application/merge-patch+json"
 #define JSON_PATCH_TYPE "application/json-patch+json"
-#define STRATEGIC_TYPE "application/strategic-merge-patch+json"
-#define APPLY_TYPE "application/apply-patch+yaml"
+#define STRATEGIC_TYPE  "application/strategic-merge-patch+json"
+#define APPLY_TYPE      "application/apply-patch+yaml"
 
 struct world {
         struct loop *loop;
         struct sandbox *s;
-        struct arena *arena; /* of all answers */
+        struct arena *arena;        /* of all answers */
         struct sandbox_reply reply; /* the last answer */
         const struct value *body;   /* parsed, or NULL */
 };
@@ -102,8 +102,9 @@ static inline const char *at(struct world *w, const char *path) {
         uint64_t index;
 
         while (v && str_next(&rest, '.', &name))
-                v = v->kind == VALUE_LIST ? str_to_u64(name, &index) && index < v->list.count ? v->list.items[index] : NULL
-                                          : value_get(v, name);
+                v = v->kind == VALUE_LIST
+                            ? str_to_u64(name, &index) && index < v->list.count ? v->list.items[index] : NULL
+                            : value_get(v, name);
         if (!v)
                 return "";
         return v->kind == VALUE_STRING ? v->text.p : value_canonical(w->arena, v).p;
