@@ -53,9 +53,9 @@ const struct value *codec_prune(const struct type *t, const struct value *object
 
 /*
  * Patches. The messages are the server's; the code says what it answers: PARSE 400 BadRequest with the message, INVAL
- * 422 Invalid with "the server rejected our request due to an error in our request" instead of it, INTERNAL 500. Merge patches that are no objects are the
- * caller's to refuse. What a patch yields has to be decoded: codec_decode() after the first two, codec_convert() after
- * the third.
+ * 422 Invalid with "the server rejected our request due to an error in our request" instead of it, INTERNAL 500. Merge
+ * patches that are no objects are the caller's to refuse. What a patch yields has to be decoded: codec_decode() after
+ * the first two, codec_convert() after the third.
  */
 int patch_json(const struct value *doc, const struct value *patch, struct arena *a, const struct value **ret_doc,
                struct err *err);

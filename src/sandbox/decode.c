@@ -71,12 +71,14 @@ static const struct value *wrong_type(struct decoder *d, const struct value *v, 
                 owner = f->owner;
         add_fields(&fields, at);
         if (owner.n)
-                fail(d, arena_strf(d->a, "json: cannot unmarshal %.*s into Go struct field %.*s.%s of type %.*s",
-                                   STR_FMT(is), STR_FMT(owner), fields.p, STR_FMT(wanted)),
+                fail(d,
+                     arena_strf(d->a, "json: cannot unmarshal %.*s into Go struct field %.*s.%s of type %.*s",
+                                STR_FMT(is), STR_FMT(owner), fields.p, STR_FMT(wanted)),
                      stop);
         else
-                fail(d, arena_strf(d->a, "json: cannot unmarshal %.*s into Go value of type %.*s", STR_FMT(is),
-                                   STR_FMT(wanted)),
+                fail(d,
+                     arena_strf(d->a, "json: cannot unmarshal %.*s into Go value of type %.*s", STR_FMT(is),
+                                STR_FMT(wanted)),
                      stop);
         return NULL;
 }
@@ -104,8 +106,8 @@ static const struct value *cannot_convert(struct decoder *d, const struct type *
                 enum type_kind kind;
                 const char *name;
         } scalars[] = {
-                { TYPE_STRING, "string" }, { TYPE_INT32, "int32" }, { TYPE_INT64, "int64" },
-                { TYPE_NUMBER, "float64" }, { TYPE_BOOL, "bool" }, { TYPE_DURATION, "struct" },
+                { TYPE_STRING, "string" },  { TYPE_INT32, "int32" }, { TYPE_INT64, "int64" },
+                { TYPE_NUMBER, "float64" }, { TYPE_BOOL, "bool" },   { TYPE_DURATION, "struct" },
         };
         bool is_number = v->kind == VALUE_INT || v->kind == VALUE_DECIMAL || v->kind == VALUE_UINT;
         bool to_number = t->kind == TYPE_INT32 || t->kind == TYPE_INT64 || t->kind == TYPE_NUMBER;
@@ -180,8 +182,9 @@ static const struct value *decode_bytes(struct decoder *d, const struct type *t,
                 return refuse(d, t, v, false, at);
         if (decode_base64(v->text, d->a, &kept, &bad))
                 return value_string(d->a, kept, v->line);
-        fail(d, arena_strf(d->a, "%sillegal base64 data at input byte %zu", d->converts ? "error decoding from json: " : "",
-                           bad),
+        fail(d,
+             arena_strf(d->a, "%sillegal base64 data at input byte %zu",
+                        d->converts ? "error decoding from json: " : "", bad),
              d->converts);
         return NULL;
 }
@@ -201,7 +204,8 @@ static const struct value *decode_amount(struct decoder *d, const struct type *h
         return NULL;
 }
 
-static const struct value *decode_int_or_string(struct decoder *d, const struct value *v, const struct decode_frame *at) {
+static const struct value *decode_int_or_string(struct decoder *d, const struct value *v,
+                                                const struct decode_frame *at) {
         if (v->kind == VALUE_STRING)
                 return v;
         if (!is_number(v))
@@ -345,8 +349,8 @@ static const struct value *decode_struct(struct decoder *d, const struct type *t
 
 static const struct value *decode_item(struct decoder *d, const struct type *holder, const struct value *v,
                                        const struct decode_frame *at) {
-        const struct value *made = holder->item->kind == TYPE_QUANTITY ? decode_amount(d, holder, v)
-                                                                      : decode(d, holder->item, v, at);
+        const struct value *made =
+                holder->item->kind == TYPE_QUANTITY ? decode_amount(d, holder, v) : decode(d, holder->item, v, at);
 
         if (made)
                 return made;

@@ -20,11 +20,11 @@ static const struct suffix {
         enum format format;
         int base, exponent;
 } suffixes[] = {
-        { "n", DECIMAL_SI, 10, -9 },  { "u", DECIMAL_SI, 10, -6 }, { "m", DECIMAL_SI, 10, -3 },
-        { "", DECIMAL_SI, 10, 0 },    { "k", DECIMAL_SI, 10, 3 },  { "M", DECIMAL_SI, 10, 6 },
-        { "G", DECIMAL_SI, 10, 9 },   { "T", DECIMAL_SI, 10, 12 }, { "P", DECIMAL_SI, 10, 15 },
-        { "E", DECIMAL_SI, 10, 18 },  { "Ki", BINARY_SI, 2, 10 },  { "Mi", BINARY_SI, 2, 20 },
-        { "Gi", BINARY_SI, 2, 30 },   { "Ti", BINARY_SI, 2, 40 },  { "Pi", BINARY_SI, 2, 50 },
+        { "n", DECIMAL_SI, 10, -9 }, { "u", DECIMAL_SI, 10, -6 }, { "m", DECIMAL_SI, 10, -3 },
+        { "", DECIMAL_SI, 10, 0 },   { "k", DECIMAL_SI, 10, 3 },  { "M", DECIMAL_SI, 10, 6 },
+        { "G", DECIMAL_SI, 10, 9 },  { "T", DECIMAL_SI, 10, 12 }, { "P", DECIMAL_SI, 10, 15 },
+        { "E", DECIMAL_SI, 10, 18 }, { "Ki", BINARY_SI, 2, 10 },  { "Mi", BINARY_SI, 2, 20 },
+        { "Gi", BINARY_SI, 2, 30 },  { "Ti", BINARY_SI, 2, 40 },  { "Pi", BINARY_SI, 2, 50 },
         { "Ei", BINARY_SI, 2, 60 },
 };
 
@@ -47,11 +47,11 @@ struct amount {
 };
 
 #define MAX_FAST_DIGITS 18
-#define MAX_DIGITS 38
-#define NANO (-9)
-#define MAX_BINARY ((u128)INT64_MAX)
-#define WRONG_FORMAT "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-#define WRONG_SUFFIX "unable to parse quantity's suffix"
+#define MAX_DIGITS      38
+#define NANO            (-9)
+#define MAX_BINARY      ((u128)INT64_MAX)
+#define WRONG_FORMAT    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+#define WRONG_SUFFIX    "unable to parse quantity's suffix"
 
 static bool is_digit(char c) {
         return c >= '0' && c <= '9';

@@ -23,7 +23,7 @@ struct str decode_path(const struct decode_frame *f, struct arena *a) {
 
 /* --- times --- */
 
-#define LAYOUT "2006-01-02T15:04:05Z07:00"
+#define LAYOUT       "2006-01-02T15:04:05Z07:00"
 #define LAYOUT_MICRO "2006-01-02T15:04:05.000000Z07:00"
 
 enum { YEAR, MONTH, DAY, HOUR, MINUTE, SECOND, ELEMENTS };
@@ -33,8 +33,8 @@ static const struct element {
         unsigned digits;
         int min, max;
 } elements[ELEMENTS] = {
-        { "", "2006", "year", 4, 0, 9999 },  { "-", "01", "month", 2, 1, 12 },   { "-", "02", "day", 2, 1, 31 },
-        { "T", "15", "hour", 2, 0, 23 },     { ":", "04", "minute", 2, 0, 59 },  { ":", "05", "second", 2, 0, 59 },
+        { "", "2006", "year", 4, 0, 9999 }, { "-", "01", "month", 2, 1, 12 },  { "-", "02", "day", 2, 1, 31 },
+        { "T", "15", "hour", 2, 0, 23 },    { ":", "04", "minute", 2, 0, 59 }, { ":", "05", "second", 2, 0, 59 },
 };
 
 struct clock {

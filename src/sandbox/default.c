@@ -158,7 +158,8 @@ const struct value *default_set(const struct value *map, const char *key, const 
 }
 
 const struct value *default_set_text(const struct value *map, const char *key, const char *text, struct arena *a) {
-        return default_is_absent(value_getc(map, key)) ? value_with(a, map, str_from(key), value_stringc(a, text)) : map;
+        return default_is_absent(value_getc(map, key)) ? value_with(a, map, str_from(key), value_stringc(a, text))
+                                                       : map;
 }
 
 const struct value *default_set_int(const struct value *map, const char *key, int64_t number, struct arena *a) {

@@ -7,10 +7,11 @@
 /* --- autoscaling --- */
 
 #define CPU_AT_80                                                                                                      \
-        "[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":{\"type\":\"Utilization\","                \
+        "[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":{\"type\":\"Utilization\","                 \
         "\"averageUtilization\":80}}}]"
 #define SCALE_UP_POLICIES                                                                                              \
-        "[{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":15},{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":15}]"
+        "[{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":15},{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":" \
+        "15}]"
 #define SCALE_DOWN_POLICIES "[{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":15}]"
 
 static const struct value *scaling_rules(const struct value *rules, const char *policies, struct arena *a) {

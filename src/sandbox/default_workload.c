@@ -314,7 +314,8 @@ static const struct value *labels_of_template(const struct value *o, const struc
 }
 
 static const struct value *job_spec(const struct value *o, struct arena *a) {
-        bool indexed = value_getc(o, "backoffLimitPerIndex") != NULL, policy = value_getc(o, "podFailurePolicy") != NULL;
+        bool indexed = value_getc(o, "backoffLimitPerIndex") != NULL,
+             policy = value_getc(o, "podFailurePolicy") != NULL;
 
         if (!value_getc(o, "parallelism"))
                 o = default_set_int(o, "completions", 1, a);

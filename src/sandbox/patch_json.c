@@ -147,9 +147,10 @@ static int add_in(struct patcher *p, const struct value *holder, struct str key,
                 return 0;
         }
         if (!is_number(key, &index))
-                return err_set(p->err, ERR_INVAL,
-                               "value was not a proper array index: '%.*s': strconv.Atoi: parsing \"%.*s\": invalid syntax",
-                               STR_FMT(key), STR_FMT(key));
+                return err_set(
+                        p->err, ERR_INVAL,
+                        "value was not a proper array index: '%.*s': strconv.Atoi: parsing \"%.*s\": invalid syntax",
+                        STR_FMT(key), STR_FMT(key));
         if (index > (int64_t)count || index < -(int64_t)count - 1)
                 return bad_index(p->err, index);
         index += index < 0 ? (int64_t)count + 1 : 0;
@@ -235,7 +236,8 @@ static int op_add(struct patcher *p, const struct value *op) {
         holder = read_route(path, p->a, &r) ? container_of(p->doc, &r) : NULL;
         if (!holder)
                 return err_set(p->err, ERR_INVAL,
-                               "add operation does not apply: doc is missing path: \"%.*s\": missing value", STR_FMT(path));
+                               "add operation does not apply: doc is missing path: \"%.*s\": missing value",
+                               STR_FMT(path));
         int res = add_in(p, holder, key_of(&r), value_of(op), &after);
 
         if (res < 0)
@@ -272,7 +274,8 @@ static int replace_all(struct patcher *p, const struct value *value) {
 }
 
 static int op_replace(struct patcher *p, const struct value *op) {
-        static const char missing[] = "replace operation failed to decode path: operation missing path field: missing value";
+        static const char missing[] =
+                "replace operation failed to decode path: operation missing path field: missing value";
         const struct value *holder, *old = NULL, *after = NULL;
         struct str path;
         struct route r;
@@ -284,10 +287,12 @@ static int op_replace(struct patcher *p, const struct value *op) {
         holder = read_route(path, p->a, &r) ? container_of(p->doc, &r) : NULL;
         if (!holder)
                 return err_set(p->err, ERR_INVAL,
-                               "replace operation does not apply: doc is missing path: %.*s: missing value", STR_FMT(path));
+                               "replace operation does not apply: doc is missing path: %.*s: missing value",
+                               STR_FMT(path));
         if (get_in(holder, key_of(&r), &old, NULL) < 0)
                 return err_set(p->err, ERR_INVAL,
-                               "replace operation does not apply: doc is missing key: %.*s: missing value", STR_FMT(path));
+                               "replace operation does not apply: doc is missing key: %.*s: missing value",
+                               STR_FMT(path));
         int res = set_in(p, holder, key_of(&r), value_of(op), &after);
 
         if (res < 0)
@@ -301,21 +306,22 @@ static int op_move(struct patcher *p, const struct value *op) {
         struct str from, path;
         struct route r;
 
-        if (read_path(p, op, "from", "move operation failed to decode from: operation, missing from field: missing value",
-                      &from) < 0)
+        if (read_path(p, op, "from",
+                      "move operation failed to decode from: operation, missing from field: missing value", &from) < 0)
                 return ERR_INVAL;
         holder = read_route(from, p->a, &r) ? container_of(p->doc, &r) : NULL;
         if (!holder)
                 return err_set(p->err, ERR_INVAL,
-                               "move operation does not apply: doc is missing from path: %.*s: missing value", STR_FMT(from));
+                               "move operation does not apply: doc is missing from path: %.*s: missing value",
+                               STR_FMT(from));
         int res = get_in(holder, key_of(&r), &value, p->err);
 
         res = res < 0 ? res : remove_in(p, holder, key_of(&r), &after);
         if (res < 0)
                 return err_wrap(p->err, res, "error in move for path: '%.*s'", STR_FMT(key_of(&r)));
         p->doc = put_back(p, p->doc, &r, 0, after);
-        if (read_path(p, op, "path", "move operation failed to decode path: operation missing path field: missing value",
-                      &path) < 0)
+        if (read_path(p, op, "path",
+                      "move operation failed to decode path: operation missing path field: missing value", &path) < 0)
                 return ERR_INVAL;
         holder = read_route(path, p->a, &r) ? container_of(p->doc, &r) : NULL;
         if (!holder)
@@ -334,13 +340,14 @@ static int op_copy(struct patcher *p, const struct value *op) {
         struct str from, path;
         struct route r;
 
-        if (read_path(p, op, "from", "copy operation failed to decode from: operation, missing from field: missing value",
-                      &from) < 0)
+        if (read_path(p, op, "from",
+                      "copy operation failed to decode from: operation, missing from field: missing value", &from) < 0)
                 return ERR_INVAL;
         holder = read_route(from, p->a, &r) ? container_of(p->doc, &r) : NULL;
         if (!holder)
                 return err_set(p->err, ERR_INVAL,
-                               "copy operation does not apply: doc is missing from path: %.*s: missing value", STR_FMT(from));
+                               "copy operation does not apply: doc is missing from path: %.*s: missing value",
+                               STR_FMT(from));
         int res = get_in(holder, key_of(&r), &value, p->err);
 
         if (res < 0)
@@ -386,7 +393,8 @@ static bool is_same(const struct value *have, const struct value *want) {
 }
 
 static int op_test(struct patcher *p, const struct value *op) {
-        static const char missing[] = "test operation failed to decode path: operation missing path field: missing value";
+        static const char missing[] =
+                "test operation failed to decode path: operation missing path field: missing value";
         const struct value *holder, *have = p->doc;
         struct str path;
         struct route r;
@@ -413,7 +421,7 @@ static const struct {
         const char *name;
         int (*run)(struct patcher *p, const struct value *op);
 } operations[] = {
-        { "add", op_add },   { "copy", op_copy },       { "move", op_move },
+        { "add", op_add },   { "copy", op_copy },     { "move", op_move },
         { "test", op_test }, { "remove", op_remove }, { "replace", op_replace },
 };
 
@@ -450,9 +458,10 @@ static int check_operation(const struct value *op, struct err *err) {
         if (op->kind == VALUE_NULL)
                 return 0;
         if (op->kind != VALUE_MAP)
-                return err_set(err, ERR_PARSE,
-                               "error decoding patch: json: cannot unmarshal %s into Go value of type handlers.jsonPatchOp",
-                               go_kind(op));
+                return err_set(
+                        err, ERR_PARSE,
+                        "error decoding patch: json: cannot unmarshal %s into Go value of type handlers.jsonPatchOp",
+                        go_kind(op));
         for (size_t i = 0; i < ARRAY_LEN(members); i++) {
                 const struct value *v = value_getc(op, members[i]);
 
@@ -470,9 +479,10 @@ int patch_json(const struct value *doc, const struct value *patch, struct arena 
         struct patcher p = { doc, a, err };
 
         if (patch->kind != VALUE_LIST && patch->kind != VALUE_NULL)
-                return err_set(err, ERR_PARSE,
-                               "error decoding patch: json: cannot unmarshal %s into Go value of type []handlers.jsonPatchOp",
-                               go_kind(patch));
+                return err_set(
+                        err, ERR_PARSE,
+                        "error decoding patch: json: cannot unmarshal %s into Go value of type []handlers.jsonPatchOp",
+                        go_kind(patch));
         for (size_t i = 0; i < value_count(patch); i++)
                 if (check_operation(patch->list.items[i], err) < 0)
                         return ERR_PARSE;

@@ -245,7 +245,8 @@ static const struct value *union_of(const struct patch_run *r, const struct valu
 }
 
 /* Follows the items that are directives; *live and *given are what is left to merge. */
-static int follow_items(const struct patch_run *r, struct str key, const struct value **live, const struct value **given) {
+static int follow_items(const struct patch_run *r, struct str key, const struct value **live,
+                        const struct value **given) {
         const struct value *rest = &value_empty_list;
         bool replaces = false;
 

@@ -15,13 +15,13 @@
 
 #include "sandbox/patch_impl.h"
 
-#define DIRECTIVE "$patch"
-#define RETAIN_KEYS "$retainKeys"
-#define DELETE_PREFIX "$deleteFromPrimitiveList"
-#define ORDER_PREFIX "$setElementOrder"
+#define DIRECTIVE       "$patch"
+#define RETAIN_KEYS     "$retainKeys"
+#define DELETE_PREFIX   "$deleteFromPrimitiveList"
+#define ORDER_PREFIX    "$setElementOrder"
 #define BAD_DELETE_LIST "invalid patch format of primitive list"
 #define BAD_RETAIN_KEYS "invalid patch format of retainKeys"
-#define BAD_ORDER_LIST "invalid patch format of setElementOrder list"
+#define BAD_ORDER_LIST  "invalid patch format of setElementOrder list"
 
 /* A list field: how its items merge. */
 struct list_how {
@@ -87,12 +87,14 @@ static int find_field(const struct patch_run *r, const struct type *t, struct st
         const struct type_field *f = type_field(t, key);
 
         if (!f && t && t->kind == TYPE_STRUCT)
-                return err_set(r->err, ERR_INTERNAL, "unable to find api field in struct %.*s for the json field \"%.*s\"",
+                return err_set(r->err, ERR_INTERNAL,
+                               "unable to find api field in struct %.*s for the json field \"%.*s\"",
                                STR_FMT(str_sub(t->go_name, (size_t)(str_find(t->go_name, '.', 0) + 1), t->go_name.n)),
                                STR_FMT(key));
         if (!f && t && t->kind == TYPE_ANY)
                 return err_set(r->err, ERR_INTERNAL,
-                               "unable to find api field in struct RawExtension for the json field \"%.*s\"", STR_FMT(key));
+                               "unable to find api field in struct RawExtension for the json field \"%.*s\"",
+                               STR_FMT(key));
         if (!f)
                 return err_set(r->err, ERR_INTERNAL,
                                "merging an object in json but data type is not struct, instead is: %s", go_form(t));
@@ -125,7 +127,8 @@ static int retain_keys(const struct patch_run *r, const struct value **doc, cons
         for (size_t i = 0; i < (*patch)->map.count; i++) {
                 const struct value_member *m = &(*patch)->map.members[i];
 
-                if (m->value->kind == VALUE_NULL || has_prefix(m->key, DELETE_PREFIX) || has_prefix(m->key, ORDER_PREFIX))
+                if (m->value->kind == VALUE_NULL || has_prefix(m->key, DELETE_PREFIX) ||
+                    has_prefix(m->key, ORDER_PREFIX))
                         continue;
                 if (!patch_list_has(keep, value_string(r->a, m->key, 0)))
                         return err_set(r->err, ERR_PARSE, BAD_RETAIN_KEYS);
@@ -293,7 +296,8 @@ int patch_strategic(const struct type *t, const struct value *doc, const struct 
         if (t->rules)
                 return err_set(err, ERR_PARSE, "strategic merge patch format is not supported");
         if (patch->kind != VALUE_MAP)
-                return err_set(err, ERR_PARSE, "json: cannot unmarshal %s into Go value of type map[string]interface {}",
+                return err_set(err, ERR_PARSE,
+                               "json: cannot unmarshal %s into Go value of type map[string]interface {}",
                                patch->kind == VALUE_LIST ? "array" : value_kind_name(patch->kind));
         return patch_merge_map(&r, t, doc, patch, ret_doc);
 }

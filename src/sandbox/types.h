@@ -19,26 +19,26 @@
 #include "own/schema.h"
 
 enum type_kind {
-        TYPE_ANY,           /* preserve-unknown-fields: any JSON, untouched; with `item`: maps in it are of that type */
+        TYPE_ANY, /* preserve-unknown-fields: any JSON, untouched; with `item`: maps in it are of that type */
         TYPE_STRING,
         TYPE_INT32,
         TYPE_INT64,
         TYPE_NUMBER,
         TYPE_BOOL,
-        TYPE_QUANTITY,      /* resource.Quantity: stored in canonical spelling */
+        TYPE_QUANTITY, /* resource.Quantity: stored in canonical spelling */
         TYPE_INT_OR_STRING,
-        TYPE_TIME,          /* metav1.Time, RFC 3339 seconds */
+        TYPE_TIME, /* metav1.Time, RFC 3339 seconds */
         TYPE_MICRO_TIME,
-        TYPE_DURATION,      /* metav1.Duration */
-        TYPE_BYTES,         /* base64 in JSON */
+        TYPE_DURATION, /* metav1.Duration */
+        TYPE_BYTES,    /* base64 in JSON */
         TYPE_STRUCT,
-        TYPE_MAP,           /* free keys, values of `item` */
-        TYPE_LIST,          /* items of `item` */
+        TYPE_MAP,  /* free keys, values of `item` */
+        TYPE_LIST, /* items of `item` */
 };
 
 enum type_patch {
         TYPE_PATCH_REPLACE = 0,
-        TYPE_PATCH_MERGE = 1 << 0,       /* x-kubernetes-patch-strategy: merge */
+        TYPE_PATCH_MERGE = 1 << 0, /* x-kubernetes-patch-strategy: merge */
         TYPE_PATCH_RETAIN_KEYS = 1 << 1,
         TYPE_PATCH_WHOLE = 1 << 2, /* a map that is replaced, where others are merged */
 };
@@ -63,16 +63,16 @@ struct type {
         bool nullable;         /* CRD: null stays null */
         bool preserve_unknown; /* STRUCT that keeps undeclared fields */
         bool embedded;         /* x-kubernetes-embedded-resource */
-        const char *name;      /* STRUCT of built-in kinds: "apps.v1.DeploymentSpec", its definition's last three parts */
-        struct str go_name;    /* "v1.Protocol", "[]v1.Container", "int32": as the server's messages say; built-in kinds */
+        const char *name;   /* STRUCT of built-in kinds: "apps.v1.DeploymentSpec", its definition's last three parts */
+        struct str go_name; /* "v1.Protocol", "[]v1.Container": as messages say; built-in kinds */
         const struct type *item;
         const struct type_field *fields; /* STRUCT, sorted by name */
         size_t field_count;
         unsigned patch;             /* enum type_patch, of the field that holds it */
         struct str patch_merge_key; /* strategic merge patch of a list of maps */
-        const struct value *rules;  /* CRD: the schema node (enum, minimum, pattern, oneOf …); NULL for built-in kinds */
-        const struct schema *schema; /* the same for own/: who may own what; never NULL */
-        const struct default_rule *defaults; /* default_impl.h: what Go code does beyond `fallback`; NULL: nothing */
+        const struct value *rules; /* CRD: the schema node (enum, minimum, pattern, oneOf …); NULL for built-in kinds */
+        const struct schema *schema;         /* the same for own/: who may own what; never NULL */
+        const struct default_rule *defaults; /* default_impl.h: what Go does beyond `fallback`; NULL: nothing */
 };
 
 const struct type_field *type_field(const struct type *t, struct str name);
@@ -85,8 +85,9 @@ DEFINE_CLEANUP(struct type_table *, type_table_free)
 const struct type *type_table_find(struct type_table *t, struct str api_version, struct str kind);
 
 /*
- * The type a CRD gives its kind in one version, with apiVersion, kind and metadata added. The errors are those that
- * the server would refuse the CRD with (structural schema rules), as messages with a field path.
+ * The type a CRD gives its kind in one version, with apiVersion, kind and metadata added; without a schema anything
+ * goes. NOTFOUND when the CRD has no such version, INVAL when it is no CRD, LIMIT for a schema deeper than
+ * JSON_MAX_DEPTH or more than SCHEMA_MAX_KEYS keys of one list. Whether the schema is structural is validated before.
  */
 int type_from_crd(const struct value *crd, struct str version, struct type_table *t, struct arena *a,
                   const struct type **ret_type, struct err *err);

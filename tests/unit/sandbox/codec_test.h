@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of types, decode, default and patch share: an arena and a type table for each test, and files of cases.
+ * What the tests of types, decode, default and patch share: an arena and a type table for each test, and files of
+ * cases.
  */
 #ifndef TRUCE_TEST_SANDBOX_CODEC_TEST_H
 #define TRUCE_TEST_SANDBOX_CODEC_TEST_H

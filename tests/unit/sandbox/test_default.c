@@ -84,7 +84,8 @@ static void compare(struct comparison *c, struct str path, const struct value *w
         }
         if (value_is(want, VALUE_LIST) && value_is(have, VALUE_LIST) && want->list.count == have->list.count) {
                 for (size_t i = 0; i < want->list.count; i++)
-                        compare(c, arena_strf(a, "%.*s[%zu]", STR_FMT(path), i), want->list.items[i], have->list.items[i]);
+                        compare(c, arena_strf(a, "%.*s[%zu]", STR_FMT(path), i), want->list.items[i],
+                                have->list.items[i]);
                 return;
         }
         if (!value_equal(want, have) || (want && !str_eq(value_canonical(a, want), value_canonical(a, have))))

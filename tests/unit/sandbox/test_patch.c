@@ -21,9 +21,10 @@ static int run_patch(struct patching *p) {
         if (str_eqc(p->how, "strategic"))
                 return patch_strategic(p->type, p->live, p->patch, a, &p->result, &p->err);
         if (p->patch->kind != VALUE_MAP)
-                return err_set(&p->err, ERR_PARSE,
-                               "error decoding patch: json: cannot unmarshal %s into Go value of type map[string]interface {}",
-                               p->patch->kind == VALUE_LIST ? "array" : "string");
+                return err_set(
+                        &p->err, ERR_PARSE,
+                        "error decoding patch: json: cannot unmarshal %s into Go value of type map[string]interface {}",
+                        p->patch->kind == VALUE_LIST ? "array" : "string");
         p->result = patch_merge(p->live, p->patch, a);
         return 0;
 }
@@ -40,8 +41,8 @@ static int run_decode(struct patching *p) {
 
 /* What the registry sets or keeps is left out. */
 static const struct value *comparable(const struct value *o) {
-        static const char *const made_up[] = { "uid", "creationTimestamp", "resourceVersion", "managedFields", "generation",
-                                                "namespace" };
+        static const char *const made_up[] = { "uid",           "creationTimestamp", "resourceVersion",
+                                               "managedFields", "generation",        "namespace" };
         const struct value *metadata = value_getc(o, "metadata");
 
         for (size_t i = 0; i < ARRAY_LEN(made_up); i++)
@@ -88,9 +89,8 @@ static unsigned check_patch(struct patching p, const struct value *want) {
         p.strict.arena = a;
         same = matches(&p, want);
         if (!same)
-                print_message("%.*s %s\n  the server: %s\n  we: %s %s\n", STR_FMT(p.how),
-                              value_canonical(a, p.patch).p, value_canonical(a, want).p, p.err.msg,
-                              p.result ? value_canonical(a, p.result).p : "");
+                print_message("%.*s %s\n  the server: %s\n  we: %s %s\n", STR_FMT(p.how), value_canonical(a, p.patch).p,
+                              value_canonical(a, want).p, p.err.msg, p.result ? value_canonical(a, p.result).p : "");
         causes_done(&p.strict);
         return !same;
 }
@@ -120,8 +120,9 @@ static void patches_do_what_a_real_server_did(void **state) {
 }
 
 static void strategic_patches_are_not_for_custom_resources(void **state) {
-        static const char crd[] = "{\"kind\":\"CustomResourceDefinition\",\"spec\":{\"versions\":[{\"name\":\"v1\",\"schema\":"
-                                  "{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}";
+        static const char crd[] =
+                "{\"kind\":\"CustomResourceDefinition\",\"spec\":{\"versions\":[{\"name\":\"v1\",\"schema\":"
+                "{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}";
         const struct type *t = NULL;
         const struct value *result = NULL;
         struct err err = { 0 };
@@ -136,17 +137,21 @@ static void a_failed_patch_changes_nothing(void **state) {
         const struct value *doc = json("{\"a\":1}"), *result = doc;
 
         (void)state;
-        assert_int_equal(patch_json(doc, json("[{\"op\":\"add\",\"path\":\"/b\",\"value\":1},{\"op\":\"remove\",\"path\":\"/c\"}]"),
-                                    a, &result, NULL),
-                         ERR_INVAL);
+        assert_int_equal(
+                patch_json(doc,
+                           json("[{\"op\":\"add\",\"path\":\"/b\",\"value\":1},{\"op\":\"remove\",\"path\":\"/c\"}]"),
+                           a, &result, NULL),
+                ERR_INVAL);
         assert_ptr_equal(result, doc);
 }
 
 static void a_merge_patch_takes_nulls_out_of_what_is_new(void **state) {
         (void)state;
-        assert_json_equal(patch_merge(json("{\"a\":{\"b\":1}}"), json("{\"a\":{\"b\":null},\"c\":{\"d\":null,\"e\":[{\"f\":null},null]}}"), a),
+        assert_json_equal(patch_merge(json("{\"a\":{\"b\":1}}"),
+                                      json("{\"a\":{\"b\":null},\"c\":{\"d\":null,\"e\":[{\"f\":null},null]}}"), a),
                           "{\"a\":{},\"c\":{\"e\":[{},null]}}");
-        assert_json_equal(patch_merge(json("{\"a\":{\"b\":1}}"), json("{\"a\":[{\"b\":null}]}"), a), "{\"a\":[{\"b\":null}]}");
+        assert_json_equal(patch_merge(json("{\"a\":{\"b\":1}}"), json("{\"a\":[{\"b\":null}]}"), a),
+                          "{\"a\":[{\"b\":null}]}");
 }
 
 int main(void) {

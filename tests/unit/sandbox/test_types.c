@@ -82,8 +82,8 @@ static void fields_know_their_patch_strategy(void **state) {
 }
 
 static void a_type_may_hold_itself(void **state) {
-        const struct type *props =
-                at(type_of("apiextensions.k8s.io/v1", "CustomResourceDefinition"), "spec.versions.*.schema.openAPIV3Schema");
+        const struct type *props = at(type_of("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+                                      "spec.versions.*.schema.openAPIV3Schema");
 
         (void)state;
         assert_non_null(props);
@@ -117,10 +117,18 @@ static void agree(const struct schema *own, const struct schema *ours, unsigned 
 
 static void ownership_is_what_own_says(void **state) {
         static const char *const kinds[][2] = {
-                { "apps/v1", "Deployment" }, { "apps/v1", "StatefulSet" },  { "v1", "Service" },
-                { "v1", "Pod" },             { "batch/v1", "CronJob" },     { "networking.k8s.io/v1", "Ingress" },
-                { "v1", "ServiceAccount" },  { "v1", "PersistentVolume" },  { "rbac.authorization.k8s.io/v1", "Role" },
-                { "v1", "ConfigMap" },       { "policy/v1", "PodDisruptionBudget" }, { "autoscaling/v2", "HorizontalPodAutoscaler" },
+                { "apps/v1", "Deployment" },
+                { "apps/v1", "StatefulSet" },
+                { "v1", "Service" },
+                { "v1", "Pod" },
+                { "batch/v1", "CronJob" },
+                { "networking.k8s.io/v1", "Ingress" },
+                { "v1", "ServiceAccount" },
+                { "v1", "PersistentVolume" },
+                { "rbac.authorization.k8s.io/v1", "Role" },
+                { "v1", "ConfigMap" },
+                { "policy/v1", "PodDisruptionBudget" },
+                { "autoscaling/v2", "HorizontalPodAutoscaler" },
                 { "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration" },
         };
 
@@ -132,11 +140,14 @@ static void ownership_is_what_own_says(void **state) {
 
 /* --- custom resources --- */
 
-#define CRD(schema) "{\"kind\":\"CustomResourceDefinition\",\"spec\":{\"versions\":[{\"name\":\"v1\",\"schema\":{\"openAPIV3Schema\":" schema "}}]}}"
+#define CRD(schema)                                                                                                    \
+        "{\"kind\":\"CustomResourceDefinition\",\"spec\":{\"versions\":[{\"name\":\"v1\",\"schema\":{"                 \
+        "\"openAPIV3Schema\":" schema "}}]}}"
 
 static void a_schema_becomes_a_type(void **state) {
         static const char text[] =
-                CRD("{\"type\":\"object\",\"required\":[\"spec\"],\"properties\":{\"spec\":{\"type\":\"object\",\"properties\":{"
+                CRD("{\"type\":\"object\",\"required\":[\"spec\"],\"properties\":{\"spec\":{\"type\":\"object\","
+                    "\"properties\":{"
                     "\"n\":{\"type\":\"integer\",\"default\":3},\"p\":{\"x-kubernetes-int-or-string\":true},"
                     "\"m\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"boolean\"}},"
                     "\"l\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"nullable\":true}},"
@@ -164,9 +175,11 @@ static void a_definition_without_a_schema_keeps_everything(void **state) {
         const struct type *t = NULL;
 
         (void)state;
-        assert_int_equal(type_from_crd(json("{\"kind\":\"CustomResourceDefinition\",\"spec\":{\"versions\":[{\"name\":\"v1\"}]}}"),
-                                       STR("v1"), types, a, &t, NULL),
-                         0);
+        assert_int_equal(
+                type_from_crd(
+                        json("{\"kind\":\"CustomResourceDefinition\",\"spec\":{\"versions\":[{\"name\":\"v1\"}]}}"),
+                        STR("v1"), types, a, &t, NULL),
+                0);
         assert_json_equal(codec_prune(t, json("{\"spec\":{\"a\":1}}"), a), "{\"spec\":{\"a\":1}}");
 }
 
@@ -175,22 +188,25 @@ static void bad_definitions_are_told(void **state) {
         const struct type *t = NULL;
 
         (void)state;
-        assert_int_equal(type_from_crd(json(CRD("{\"type\":\"object\"}")), STR("v2"), types, a, &t, &err), ERR_NOTFOUND);
+        assert_int_equal(type_from_crd(json(CRD("{\"type\":\"object\"}")), STR("v2"), types, a, &t, &err),
+                         ERR_NOTFOUND);
         assert_int_equal(type_from_crd(json("{\"kind\":\"Pod\"}"), STR("v1"), types, a, &t, &err), ERR_INVAL);
         assert_null(t);
 }
 
 /* A schema of objects in objects; the root counts as 0. */
 static int read_deep(unsigned levels, struct err *err) {
-        static const char open[] = "{\"kind\":\"CustomResourceDefinition\",\"spec\":{\"versions\":[{\"name\":\"v1\",\"schema\":"
-                                   "{\"openAPIV3Schema\":null}}]}}";
+        static const char open[] =
+                "{\"kind\":\"CustomResourceDefinition\",\"spec\":{\"versions\":[{\"name\":\"v1\",\"schema\":"
+                "{\"openAPIV3Schema\":null}}]}}";
         static const struct str path[] = { { "schema", 6 }, { "openAPIV3Schema", 15 } };
         const struct value *node = json("{\"type\":\"object\"}"), *crd = json(open), *version;
         const struct type *t = NULL;
         struct value_list_builder b = { 0 };
 
         for (unsigned i = 0; i < levels; i++)
-                node = value_with(a, json("{\"type\":\"object\"}"), STR("properties"), value_with(a, NULL, STR("a"), node));
+                node = value_with(a, json("{\"type\":\"object\"}"), STR("properties"),
+                                  value_with(a, NULL, STR("a"), node));
         version = value_path(crd, "spec", "versions", NULL)->list.items[0];
         value_list_add(&b, value_with_path(a, version, path, 2, node));
         crd = value_with(a, crd, STR("spec"), value_with(a, NULL, STR("versions"), value_list_end(&b, a, 0)));
@@ -234,8 +250,8 @@ static void every_resource_has_a_type(void **state) {
         (void)state;
         for (size_t i = 0; i < t->count; i++) {
                 const struct resource *r = &t->rows[i];
-                struct str api_version = r->group.n ? arena_strf(a, "%.*s/%.*s", STR_FMT(r->group), STR_FMT(r->version))
-                                                    : r->version;
+                struct str api_version =
+                        r->group.n ? arena_strf(a, "%.*s/%.*s", STR_FMT(r->group), STR_FMT(r->version)) : r->version;
 
                 assert_non_null(type_table_find(types, api_version, r->kind));
                 typed++;
