@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/server.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/listen.h"
 #include "http/metrics.h"
 
 #define IDLE_TIMEOUT_S 10
@@ -138,87 +136,15 @@ static void on_timer(void *ctx) {
         run(ctx);
 }
 
-/* --- the address ------------------------------------------------------------------------------------------------ */
-
-union address {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-};
-
-static int parse_listen(struct str listen, union address *ret, struct err *err) {
-        _cleanup_(mem_freep) char *host = NULL;
-        ptrdiff_t colon = -1;
-        uint64_t port;
-
-        for (size_t i = 0; i < listen.n; i++)
-                colon = listen.p[i] == ':' ? (ptrdiff_t)i : colon;
-        if (colon < 0 || !str_to_u64(str_sub(listen, (size_t)colon + 1, listen.n), &port) || port > UINT16_MAX)
-                return err_set(err, ERR_INVAL, "--listen %.*s: not HOST:PORT", STR_FMT(listen));
-
-        struct str name = str_sub(listen, 0, (size_t)colon);
-        if (str_starts(name, STR("[")) && str_ends(name, STR("]")))
-                name = str_sub(name, 1, name.n - 1);
-        host = str_dup(name);
-        *ret = (union address){ 0 };
-        if (name.n == 0 || inet_pton(AF_INET6, host, &ret->v6.sin6_addr) == 1) {
-                ret->v6.sin6_family = AF_INET6;
-                ret->v6.sin6_port = htons((uint16_t)port);
-        } else if (inet_pton(AF_INET, host, &ret->v4.sin_addr) == 1) {
-                ret->v4.sin_family = AF_INET;
-                ret->v4.sin_port = htons((uint16_t)port);
-        } else {
-                return err_set(err, ERR_INVAL, "--listen %.*s: %s is no IP address", STR_FMT(listen), host);
-        }
-        return 0;
-}
-
-/* A socket of our own, so that "every address" is one dual-stack socket and the system's reason for a refusal is told. */
-static int open_socket(const union address *address, struct str text, int *ret_fd, struct err *err) {
-        socklen_t size = address->any.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
-        int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, off = 0;
-
-        if (fd < 0 && errno == EAFNOSUPPORT && str_starts(text, STR(":"))) {
-                union address v4 = { .v4 = { .sin_family = AF_INET, .sin_port = address->v6.sin6_port } };
-
-                return open_socket(&v4, STR("0.0.0.0"), ret_fd, err); /* a machine without IPv6 */
-        }
-        if (fd < 0)
-                return err_set_errno(err, errno, "--listen %.*s", STR_FMT(text));
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        if (address->any.sa_family == AF_INET6)
-                setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-        if (bind(fd, &address->any, size) < 0 || listen(fd, HTTP_MAX_CONNECTIONS) < 0) {
-                int r = err_set_errno(err, errno, "--listen %.*s", STR_FMT(text));
-
-                close(fd);
-                return r;
-        }
-        *ret_fd = fd;
-        return 0;
-}
-
-static unsigned port_of(int fd) {
-        union address address;
-        socklen_t size = sizeof address;
-
-        if (getsockname(fd, &address.any, &size) < 0)
-                return 0;
-        return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
-}
-
 int http_server_new(struct loop *l, struct str listen, struct agent *agent, struct http_server **ret_server,
                     struct err *err) {
-        union address address;
-        int fd = -1, r = parse_listen(listen, &address, err);
+        int fd = -1, r = listen_open(listen, LISTEN_ANYWHERE, HTTP_MAX_CONNECTIONS, &fd, err);
 
-        if (r == 0)
-                r = open_socket(&address, listen, &fd, err);
         if (r < 0)
                 return r;
 
         struct http_server *s = mem_zalloc(sizeof *s);
-        *s = (struct http_server){ .loop = l, .agent = agent, .port = port_of(fd) };
+        *s = (struct http_server){ .loop = l, .agent = agent, .port = listen_port(fd) };
         s->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, s,
                                      MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS,
                                      MHD_OPTION_CONNECTION_TIMEOUT, IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
