@@ -52,7 +52,7 @@ for name, text in json.load(sys.stdin)["data"].items():
 confined() {
 	local ids=(setpriv --reuid 12345 --regid 12345 --clear-groups --no-new-privs --inh-caps=-all)
 	if [ "$(id -u)" != 0 ]; then
-		"$@"
+		exec "$@"
 	elif unshare --mount true 2>/dev/null; then
 		# shellcheck disable=SC2016
 		exec unshare --mount --propagation private bash -c '
