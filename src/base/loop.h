@@ -103,6 +103,8 @@ struct loop_work *loop_work_start(struct loop *l, enum loop_pool pool, void (*ru
                                   void (*done)(void *ctx, bool cancelled), void *ctx);
 /* NULL is accepted. */
 void loop_work_cancel(struct loop_work *w);
+/* Virtual time only: jobs of the pool that begin from now on take so long from their run() to their done(). */
+void loop_virtual_slow_pool(struct loop *l, enum loop_pool pool, int64_t takes_ms);
 
 /*
  * Child processes: own session and process group, a deadline (SIGTERM to the group, SIGKILL CHILD_KILL_AFTER_MS later),

@@ -16,8 +16,10 @@
 
 struct virtual_work {
         struct loop_work work;
-        size_t place; /* in loop_virtual.jobs */
+        size_t place; /* in loop_virtual.jobs, or in .slow */
         enum { WORK_WAITING, WORK_RAN, WORK_DROPPED, WORK_TOLD } state;
+        enum loop_pool pool;
+        struct loop_timer *end; /* of a slow one that ran */
 };
 
 struct script {
@@ -42,6 +44,9 @@ struct loop_virtual {
         int64_t wall_minus_now_ms;
         struct virtual_work **jobs;
         size_t job_count, job_cap;
+        struct virtual_work **slow; /* they ran, and their time is not over */
+        size_t slow_count, slow_cap;
+        int64_t takes_ms[LOOP_POOL_GIT + 1];
         struct script *scripts, **last_script;
 };
 
@@ -73,8 +78,11 @@ static void virtual_wait(struct loop *base, int64_t until_ms) {
 /* ---- work ---- */
 
 static void forget_job(struct loop_virtual *l, struct virtual_work *v) {
-        l->jobs[v->place] = l->jobs[--l->job_count];
-        l->jobs[v->place]->place = v->place;
+        struct virtual_work **list = v->end ? l->slow : l->jobs;
+        size_t *count = v->end ? &l->slow_count : &l->job_count;
+
+        list[v->place] = list[--*count];
+        list[v->place]->place = v->place;
         l->base.busy--;
 }
 
@@ -84,7 +92,24 @@ static void tell_job(struct loop_virtual *l, struct virtual_work *v) {
         forget_job(l, v);
         v->state = WORK_TOLD;
         v->work.done(v->work.ctx, dropped);
+        loop_timer_free(v->end);
         free(v);
+}
+
+static void on_slow_end(void *ctx) {
+        struct virtual_work *v = ctx;
+
+        tell_job(of_loop(v->work.loop), v);
+}
+
+static void wait_for_end(struct loop_virtual *l, struct virtual_work *v) {
+        forget_job(l, v);
+        v->end = loop_timer_new(&l->base, on_slow_end, v);
+        loop_timer_start(v->end, l->takes_ms[v->pool]);
+        v->place = l->slow_count;
+        l->slow = mem_grow(l->slow, &l->slow_cap, l->slow_count + 1, sizeof *l->slow);
+        l->slow[l->slow_count++] = v;
+        l->base.busy++;
 }
 
 static void step_job(struct loop_virtual *l) {
@@ -93,6 +118,8 @@ static void step_job(struct loop_virtual *l) {
         if (v->state == WORK_WAITING) {
                 v->work.run(v->work.ctx);
                 v->state = WORK_RAN;
+                if (l->takes_ms[v->pool] > 0)
+                        wait_for_end(l, v);
         } else {
                 tell_job(l, v);
         }
@@ -103,7 +130,7 @@ static struct loop_work *virtual_work_start(struct loop *base, enum loop_pool po
         struct loop_virtual *l = of_loop(base);
         struct virtual_work *v = mem_zalloc(sizeof *v);
 
-        (void)pool;
+        v->pool = pool;
         v->work = (struct loop_work){ .loop = base, .run = run, .done = done, .ctx = ctx };
         v->place = l->job_count;
         l->jobs = mem_grow(l->jobs, &l->job_cap, l->job_count + 1, sizeof *l->jobs);
@@ -117,6 +144,11 @@ static void virtual_work_cancel(struct loop_work *w) {
 
         if (v->state == WORK_WAITING)
                 v->state = WORK_DROPPED;
+}
+
+void loop_virtual_slow_pool(struct loop *base, enum loop_pool pool, int64_t takes_ms) {
+        assert(base->ops->is_virtual);
+        of_loop(base)->takes_ms[pool] = takes_ms;
 }
 
 /* ---- children ---- */
@@ -260,6 +292,8 @@ static void finish_jobs(struct loop_virtual *l) {
                 virtual_work_cancel(&v->work);
                 tell_job(l, v);
         }
+        while (l->slow_count > 0)
+                tell_job(l, l->slow[0]);
 }
 
 static void virtual_free(struct loop *base) {
@@ -273,6 +307,7 @@ static void virtual_free(struct loop *base) {
                 script_free(s);
         }
         free(l->jobs);
+        free(l->slow);
         loop_done(base);
         free(l);
 }

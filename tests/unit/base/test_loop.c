@@ -927,6 +927,34 @@ static void the_seed_alone_decides_the_order_of_jobs(void **state) {
         assert_string_not_equal(first.seen, other.seen);
 }
 
+static void note_end(void *ctx, bool cancelled) {
+        struct trace *t = ctx;
+
+        assert_false(cancelled);
+        t->n++;
+}
+
+/* A remote that answers late is told late; the other pool goes on meanwhile. */
+static void jobs_of_a_slow_pool_end_when_their_time_is_over(void **state) {
+        struct loop *l = *state;
+        struct trace git = { .l = l }, cpu = { .l = l }, late = { .l = l };
+
+        loop_virtual_slow_pool(l, LOOP_POOL_GIT, 5 * SECOND);
+        loop_work_start(l, LOOP_POOL_GIT, nothing, note_end, &git);
+        loop_work_start(l, LOOP_POOL_CPU, nothing, note_end, &cpu);
+        loop_run_for(l, 5 * SECOND - 1);
+        assert_int_equal(cpu.n, 1);
+        assert_int_equal(git.n, 0);
+        loop_run_for(l, 1);
+        assert_int_equal(git.n, 1);
+        loop_work_start(l, LOOP_POOL_GIT, nothing, note_end, &late);
+        loop_run_for(l, SECOND);
+        assert_int_equal(late.n, 0);
+        loop_virtual_slow_pool(l, LOOP_POOL_GIT, 0);
+        loop_run(l);
+        assert_int_equal(late.n, 1);
+}
+
 struct ended {
         struct loop *l;
         unsigned calls;
@@ -1090,6 +1118,7 @@ int main(void) {
                 VIRTUAL(what_is_ready_at_the_very_end_still_runs_and_what_is_not_does_not),
                 VIRTUAL(the_clock_stands_while_anything_is_ready),
                 VIRTUAL(the_seed_alone_decides_the_order_of_jobs),
+                VIRTUAL(jobs_of_a_slow_pool_end_when_their_time_is_over),
                 VIRTUAL(scripted_children_answer_in_order),
                 VIRTUAL(a_scripted_child_has_a_deadline_and_caps),
                 VIRTUAL(a_cancelled_scripted_child_stays_silent_and_unused_scripts_are_freed),
