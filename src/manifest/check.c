@@ -8,7 +8,7 @@
 #define LABEL_MAX_BYTES 63
 #define QUOTED_MAX_BYTES 80
 
-struct str quoted(struct arena *a, struct str s) {
+struct str manifest_quoted(struct arena *a, struct str s) {
         _cleanup_(buf_done) struct buf b = buf_make(6 * QUOTED_MAX_BYTES + 8);
 
         value_print_string(str_sub(s, 0, QUOTED_MAX_BYTES), &b);
@@ -98,13 +98,13 @@ static void split_api_version(struct making *m, struct str text, uint32_t line) 
         m->o.version = str_sub(text, (size_t)(slash + 1), text.n);
         if (text.n > 0 && ((slash >= 0 && !is_subdomain(m->o.group)) || !is_label(m->o.version)))
                 making_error(m, ERR_INVAL, line, "apiVersion %s is neither \"version\" nor \"group/version\"",
-                             quoted(m->a, text).p);
+                             manifest_quoted(m->a, text).p);
 }
 
 static void check_kind(struct making *m, struct str kind, uint32_t line) {
         m->o.kind = kind;
         if (kind.n > 0 && !is_kind(kind))
-                making_error(m, ERR_INVAL, line, "kind %s is not a kind's name", quoted(m->a, kind).p);
+                making_error(m, ERR_INVAL, line, "kind %s is not a kind's name", manifest_quoted(m->a, kind).p);
 }
 
 static void check_name(struct making *m, const struct value *meta) {
@@ -117,7 +117,8 @@ static void check_name(struct making *m, const struct value *meta) {
         }
         m->o.name = need_string(m, meta, "metadata.name", "name");
         if (m->o.name.n > 0 && !is_path_segment(m->o.name))
-                making_error(m, ERR_INVAL, line, "metadata.name %s is not a legal name", quoted(m->a, m->o.name).p);
+                making_error(m, ERR_INVAL, line, "metadata.name %s is not a legal name",
+                             manifest_quoted(m->a, m->o.name).p);
 }
 
 static void check_namespace(struct making *m, const struct value *meta) {
@@ -134,7 +135,7 @@ static void check_namespace(struct making *m, const struct value *meta) {
         m->o.ns = v->text;
         if (v->text.n > 0 && !is_label(v->text))
                 making_error(m, ERR_INVAL, line, "metadata.namespace %s is not a legal namespace",
-                             quoted(m->a, v->text).p);
+                             manifest_quoted(m->a, v->text).p);
 }
 
 bool check_key(struct making *m, const struct value *v) {
@@ -169,7 +170,7 @@ static void check_string_map(struct making *m, const struct value *meta, const c
 
                 if (!value_is(e->value, VALUE_STRING) && !value_is(e->value, VALUE_NULL))
                         making_error(m, ERR_INVAL, e->line, "metadata.%s: the value of %s must be a string, not a %s%s",
-                                     key, quoted(m->a, e->key).p, value_kind_name(e->value->kind),
+                                     key, manifest_quoted(m->a, e->key).p, value_kind_name(e->value->kind),
                                      quotes_hint(e->value));
         }
 }
@@ -225,10 +226,11 @@ static void on_sync_option(struct making *m, const struct value_member *e, struc
 
         switch (sync_option_class(option, SYNC_OPTION_OBJECT, &reason)) {
         case SETTING_LATER:
-                making_error(m, ERR_UNSUPPORTED, e->line, "sync option %s: %s", quoted(m->a, option).p, reason);
+                making_error(m, ERR_UNSUPPORTED, e->line, "sync option %s: %s",
+                             manifest_quoted(m->a, option).p, reason);
                 break;
         case SETTING_UNKNOWN:
-                making_error(m, ERR_INVAL, e->line, "unknown sync option %s%s%s%s", quoted(m->a, option).p,
+                making_error(m, ERR_INVAL, e->line, "unknown sync option %s%s%s%s", manifest_quoted(m->a, option).p,
                              reason[0] ? ", did you mean " : "", reason, reason[0] ? "?" : "");
                 break;
         default:
@@ -297,7 +299,7 @@ static void check_secret(struct making *m, const struct value *v) {
                 if (!known)
                         making_error(m, ERR_INVAL, e->line,
                                      "a Secret has no field %s (it has type, immutable, data and stringData)",
-                                     quoted(m->a, e->key).p);
+                                     manifest_quoted(m->a, e->key).p);
                 else if (str_eqc(e->key, "type") && !null && !value_is(e->value, VALUE_STRING))
                         making_error(m, ERR_INVAL, e->line, "type must be a string, not a %s",
                                      value_kind_name(e->value->kind));

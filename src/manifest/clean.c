@@ -182,7 +182,7 @@ static void add_data(struct making *m, struct value_map_builder *b, const struct
         const struct value *v = value_is(e->value, VALUE_STRING) ? unfolded(m->a, e->value) : NULL;
 
         if (!v || !base64_is_valid(v->text))
-                making_error(m, ERR_INVAL, e->line, "data: the value of %s is not %s", quoted(m->a, e->key).p,
+                making_error(m, ERR_INVAL, e->line, "data: the value of %s is not %s", manifest_quoted(m->a, e->key).p,
                              v ? "base64 (stringData takes plain text)" : "a string");
         else
                 value_map_add(b, e->key, v, e->line);
@@ -191,7 +191,7 @@ static void add_data(struct making *m, struct value_map_builder *b, const struct
 static void add_string_data(struct making *m, struct value_map_builder *b, const struct value_member *e) {
         if (!value_is(e->value, VALUE_STRING))
                 making_error(m, ERR_INVAL, e->line, "stringData: the value of %s is not a string (put it in quotes)",
-                             quoted(m->a, e->key).p);
+                             manifest_quoted(m->a, e->key).p);
         else
                 value_map_add(b, e->key, encoded(m->a, e->value), e->line);
 }

@@ -47,6 +47,6 @@ const struct value *clean_object(struct making *m, const struct value *v);
 bool annotation_is_word(struct str text, const char *word);
 
 /* Text in quotes for a message, escaped, cut to 80 bytes. In the arena. */
-struct str quoted(struct arena *a, struct str s);
+struct str manifest_quoted(struct arena *a, struct str s);
 
 #endif

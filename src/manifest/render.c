@@ -152,7 +152,7 @@ static void note_duplicate_keys(struct rendering *r, const struct manifest_objec
                         .line = n->line,
                         .object = manifest_title(o, r->set->arena),
                         .message = arena_strf(r->set->arena, "the key %s is given twice, first in line %u%s",
-                                              quoted(r->set->arena, n->key).p, n->first_line,
+                                              manifest_quoted(r->set->arena, n->key).p, n->first_line,
                                               r->source->strict_yaml ? "" : "; the last one counts"),
                 });
         }

@@ -18,7 +18,7 @@ struct sandbox *sandbox_new(struct loop *l, const struct sandbox_options *option
         s->loop = l;
         if (options)
                 s->options = *options;
-        s->store = store_new(s->options.history_events);
+        s->store = sandbox_store_new(s->options.history_events);
         s->kinds = kinds_new(s->store);
         s->allocator = allocator_new();
         s->crds = crds_new(s);
@@ -38,7 +38,7 @@ void sandbox_free(struct sandbox *s) {
         rules_free(s->rules);
         allocator_free(s->allocator);
         kinds_free(s->kinds);
-        store_free(s->store);
+        sandbox_store_free(s->store);
         free(s->observers);
         free(s);
 }

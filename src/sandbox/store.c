@@ -160,7 +160,7 @@ struct str version_text(struct version *v) {
 
 /* ---- the store ---- */
 
-struct store *store_new(unsigned history_events) {
+struct store *sandbox_store_new(unsigned history_events) {
         struct store *s = mem_zalloc(sizeof *s);
 
         s->by_name = map_new(NULL);
@@ -186,7 +186,7 @@ static void shelf_free(struct shelf *shelf) {
         free(shelf);
 }
 
-void store_free(struct store *s) {
+void sandbox_store_free(struct store *s) {
         if (!s)
                 return;
         for (size_t i = 0; i < s->shelf_count; i++)

@@ -71,9 +71,9 @@ struct shelf {
 struct store;
 
 /* `history_events` 0: STORE_HISTORY_EVENTS. */
-struct store *store_new(unsigned history_events);
-void store_free(struct store *s);
-DEFINE_CLEANUP(struct store *, store_free)
+struct store *sandbox_store_new(unsigned history_events);
+void sandbox_store_free(struct store *s);
+DEFINE_CLEANUP(struct store *, sandbox_store_free)
 
 /* The newest resourceVersion, and the newest one that is compacted (0: none). */
 uint64_t store_rv(const struct store *s);

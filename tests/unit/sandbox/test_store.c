@@ -12,7 +12,7 @@ struct bench {
 static int setup(void **state) {
         struct bench *b = mem_zalloc(sizeof *b);
 
-        b->store = store_new(4);
+        b->store = sandbox_store_new(4);
         b->shelf = store_shelf(b->store, STR("apps"), STR("deployments"));
         b->arena = arena_new(0);
         *state = b;
@@ -22,7 +22,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
         struct bench *b = *state;
 
-        store_free(b->store);
+        sandbox_store_free(b->store);
         arena_free(b->arena);
         free(b);
         return 0;
