@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "act.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/map.h"
+#include "expect.h"
+
+#define APPLY_TYPE "application/apply-patch+yaml"
+#define MERGE_TYPE "application/merge-patch+json"
+#define JSON_TYPE "application/json"
+
+/* ---- objects and their paths ---- */
+
+static bool is_version(struct str s) {
+        return s.n > 1 && s.p[0] == 'v' && isdigit((unsigned char)s.p[1]);
+}
+
+bool ref_parse(struct str text, struct ref *ret_ref) {
+        struct str kind, name, part;
+
+        *ret_ref = (struct ref){ .version = STR("v1") };
+        if (!str_next(&text, ' ', &kind) || text.n == 0 || !str_next(&kind, '.', &ret_ref->plural))
+                return false;
+        name = text;
+        struct str rest = kind;
+        if (str_next(&rest, '.', &part) && is_version(part)) {
+                ret_ref->version = part;
+                kind = rest;
+        }
+        ret_ref->group = kind;
+        ptrdiff_t slash = str_find(name, '/', 0);
+        if (slash >= 0)
+                ret_ref->ns = str_sub(name, 0, (size_t)slash);
+        ret_ref->name = str_sub(name, (size_t)(slash + 1), name.n);
+        return true;
+}
+
+static struct str collection_path(const struct ref *r, struct arena *a) {
+        struct str at = r->group.n ? arena_strf(a, "/apis/%.*s/%.*s", STR_FMT(r->group), STR_FMT(r->version))
+                                   : arena_strf(a, "/api/%.*s", STR_FMT(r->version));
+
+        if (r->ns.n)
+                at = arena_strf(a, "%s/namespaces/%.*s", at.p, STR_FMT(r->ns));
+        return arena_strf(a, "%s/%.*s", at.p, STR_FMT(r->plural));
+}
+
+struct str ref_path(const struct ref *r, struct arena *a) {
+        return arena_strf(a, "%s/%.*s", collection_path(r, a).p, STR_FMT(r->name));
+}
+
+const struct value *ref_get(const struct world *w, struct str text) {
+        struct ref r;
+
+        return ref_parse(text, &r) ? sandbox_get(w->sandbox, r.group, r.plural, r.ns, r.name) : NULL;
+}
+
+static struct str plural_of(struct str kind, struct arena *a) {
+        struct str lower = arena_str(a, kind);
+
+        for (size_t i = 0; i < lower.n; i++)
+                ((char *)lower.p)[i] = (char)tolower((unsigned char)lower.p[i]);
+        if (str_ends(lower, STR("s")))
+                return arena_strf(a, "%ses", lower.p);
+        if (str_ends(lower, STR("cy")))
+                return arena_strf(a, "%.*sies", (int)lower.n - 1, lower.p);
+        return arena_strf(a, "%ss", lower.p);
+}
+
+static struct ref ref_of_object(const struct value *object, struct arena *a) {
+        struct str version = value_text(value_getc(object, "apiVersion"));
+        ptrdiff_t slash = str_find(version, '/', 0);
+
+        return (struct ref){
+                .plural = plural_of(value_text(value_getc(object, "kind")), a),
+                .group = slash < 0 ? STR("") : str_sub(version, 0, (size_t)slash),
+                .version = str_sub(version, (size_t)(slash + 1), version.n),
+                .ns = value_text(value_path(object, "metadata", "namespace", NULL)),
+                .name = value_text(value_path(object, "metadata", "name", NULL)),
+        };
+}
+
+/* ---- requests ---- */
+
+int ask(struct world *w, enum kube_method method, struct str path, const char *type, struct str body, struct str user,
+        struct arena *a, struct sandbox_reply *reply) {
+        struct sandbox_reply mine;
+        const struct sandbox_request req = {
+                .method = method, .path = path, .content_type = str_from(type), .accept = STR(JSON_TYPE),
+                .user_agent = STR("sim"), .body = body, .user = user,
+        };
+
+        reply = reply ? reply : &mine;
+        *reply = (struct sandbox_reply){ 0 };
+        sandbox_serve(w->sandbox, &req, a, reply);
+        return reply->status;
+}
+
+struct deed {
+        struct world *w;
+        const struct value *step, *what; /* what: the verb's value */
+        struct arena *a;
+};
+
+static void send(const struct deed *d, enum kube_method method, struct str path, const char *type, struct str body,
+                 const char *manager) {
+        struct str user = scenario_text(d->step, "as", "admin");
+        struct sandbox_reply reply;
+
+        path = arena_strf(d->a, "%s%sfieldManager=%.*s", path.p, str_find(path, '?', 0) < 0 ? "?" : "&",
+                          STR_FMT(scenario_text(d->step, "manager", manager)));
+        int status = ask(d->w, method, path, type, body, user, d->a, &reply);
+        if (status >= 300 && !scenario_bool(d->step, "mayFail", false))
+                world_fail(d->w, "the step in line %u is refused: %d %.*s", d->step->line, status, STR_FMT(reply.body));
+}
+
+static bool find_ref(const struct deed *d, struct ref *ret) {
+        if (ref_parse(value_text(d->what), ret))
+                return true;
+        world_fail(d->w, "line %u: \"%.*s\" names no object", d->step->line, STR_FMT(value_text(d->what)));
+        return false;
+}
+
+static void each_object(const struct deed *d, void (*fn)(const struct deed *d, const struct value *object)) {
+        if (d->what->kind != VALUE_LIST)
+                fn(d, d->what);
+        for (size_t i = 0; d->what->kind == VALUE_LIST && i < d->what->list.count; i++)
+                fn(d, d->what->list.items[i]);
+}
+
+static void apply_one(const struct deed *d, const struct value *object) {
+        struct ref r = ref_of_object(object, d->a);
+
+        send(d, KUBE_PATCH, arena_strf(d->a, "%s?force=true", ref_path(&r, d->a).p), APPLY_TYPE, value_canonical(d->a, object),
+             "kubectl");
+}
+
+static void do_apply(const struct deed *d) {
+        each_object(d, apply_one);
+}
+
+static void create_one(const struct deed *d, const struct value *object) {
+        struct ref r = ref_of_object(object, d->a);
+
+        send(d, KUBE_POST, collection_path(&r, d->a), JSON_TYPE, value_canonical(d->a, object), "kubectl-create");
+}
+
+static void do_create(const struct deed *d) {
+        each_object(d, create_one);
+}
+
+static void patch_at(const struct deed *d, const char *subresource, const struct value *merge, const char *manager) {
+        struct ref r;
+
+        if (find_ref(d, &r))
+                send(d, KUBE_PATCH, arena_strf(d->a, "%s%s", ref_path(&r, d->a).p, subresource), MERGE_TYPE,
+                     value_canonical(d->a, merge), manager);
+}
+
+static void do_patch(const struct deed *d) {
+        patch_at(d, "", value_getc(d->step, "merge"), "kubectl-edit");
+}
+
+static void do_status(const struct deed *d) {
+        struct value_map_builder b = { 0 };
+
+        value_map_add(&b, STR("status"), value_getc(d->step, "set"), 0);
+        patch_at(d, "/status", value_map_end(&b, d->a, 0), "kube-controller-manager");
+}
+
+static void do_scale(const struct deed *d) {
+        const struct str path[] = { STR("spec"), STR("replicas") };
+
+        patch_at(d, "/scale", value_with_path(d->a, NULL, path, 2, value_getc(d->step, "to")), "kube-controller-manager");
+}
+
+static void do_delete(const struct deed *d) {
+        struct ref r;
+
+        if (find_ref(d, &r))
+                send(d, KUBE_DELETE, arena_strf(d->a, "%s?propagationPolicy=Background", ref_path(&r, d->a).p), NULL, STR(""), "x");
+}
+
+/* The object as it is, without what the server adds, under a new uid. Nothing when it does not exist. */
+static void do_recreate(const struct deed *d) {
+        static const char *const server[] = { "uid", "resourceVersion", "creationTimestamp", "generation", "managedFields",
+                                              "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink" };
+        const struct value *object = ref_get(d->w, value_text(d->what));
+        struct ref r;
+
+        if (!object || !find_ref(d, &r))
+                return;
+        object = value_with(d->a, value_dup(d->a, object), STR("status"), NULL);
+        for (size_t i = 0; i < ARRAY_LEN(server); i++) {
+                const struct str path[] = { STR("metadata"), str_from(server[i]) };
+
+                object = value_with_path(d->a, object, path, 2, NULL);
+        }
+        do_delete(d);
+        if (!ref_get(d->w, value_text(d->what)))
+                send(d, KUBE_POST, collection_path(&r, d->a), JSON_TYPE, value_canonical(d->a, object), "kubectl-create");
+}
+
+/* ---- Git ---- */
+
+static const struct value *find_commit(const struct deed *d, struct str name) {
+        const struct value *files = value_get(value_getc(d->w->doc, "commits"), name);
+
+        if (!files)
+                world_fail(d->w, "line %u: there is no commit %.*s", d->step->line, STR_FMT(name));
+        return files;
+}
+
+static void do_push(const struct deed *d) {
+        struct str name = value_text(d->what), ref = scenario_text(d->step, "ref", "refs/heads/main");
+        const struct value *files = find_commit(d, name);
+
+        if (!files)
+                return;
+        struct git_id id = repo_commit(d->w->repo, arena_str(d->a, name).p, files);
+        if (scenario_bool(d->step, "tag", false))
+                id = git_memory_tag(repo_memory(d->w->repo), &id);
+        git_memory_set_ref(repo_memory(d->w->repo), arena_str(d->a, ref).p, &id);
+}
+
+static void do_remove_ref(const struct deed *d) {
+        git_memory_set_ref(repo_memory(d->w->repo), arena_str(d->a, value_text(d->what)).p, NULL);
+}
+
+static enum err_code code_of(struct str name) {
+        for (int code = ERR_INTERNAL; code < 0; code++) {
+                if (str_eqc(name, err_code_name(code)))
+                        return (enum err_code)code;
+        }
+        return ERR_UNREACHABLE;
+}
+
+static void do_break_git(const struct deed *d) {
+        static const char *const ops[GIT_MEMORY_OP_COUNT] = { "resolve", "fetch", "describe", "list", "read" };
+        struct str op = scenario_text(d->step, "op", "resolve");
+
+        for (int i = 0; i < GIT_MEMORY_OP_COUNT; i++) {
+                if (str_eqc(op, ops[i]))
+                        git_memory_fail(repo_memory(d->w->repo), (enum git_memory_op)i, code_of(scenario_text(d->step, "code", "")),
+                                        arena_str(d->a, value_text(d->what)).p, (unsigned)scenario_int(d->step, "times", 0));
+        }
+}
+
+static void do_slow_git(const struct deed *d) {
+        int64_t ms = scenario_ms(d->step, "slowGit", 0), timeout_ms = d->w->config->agent.git_timeout_ms;
+
+        git_memory_delay(repo_memory(d->w->repo), GIT_MEMORY_RESOLVE, ms);
+        loop_virtual_slow_pool(d->w->loop, LOOP_POOL_GIT, ms < timeout_ms ? ms : timeout_ms);
+}
+
+/* ---- misfortune ---- */
+
+static void do_rules(const struct deed *d) {
+        struct err err = { 0 };
+
+        if (sandbox_set_rules(d->w->sandbox, d->what, &err) < 0)
+                world_fail(d->w, "line %u: %s", d->step->line, err.msg);
+}
+
+static void do_restart(const struct deed *d) {
+        wire_keep_writes(d->w->wire, scenario_bool(d->step, "keepWrites", false));
+        world_restart(d->w, scenario_ms(d->step, "down", 0));
+}
+
+static void do_compact(const struct deed *d) {
+        sandbox_compact(d->w->sandbox);
+}
+
+static void do_drop_watches(const struct deed *d) {
+        sandbox_drop_watches(d->w->sandbox);
+}
+
+static void do_server(const struct deed *d) {
+        wire_cut(d->w->wire, str_eqc(value_text(d->what), "away"));
+}
+
+static void do_watches(const struct deed *d) {
+        wire_blind(d->w->wire, str_eqc(value_text(d->what), "blind"));
+}
+
+struct wire_rates act_rates(const struct value *map) {
+        return (struct wire_rates){
+                .lose = scenario_per_mille(map, "lose"),         .lose_reply = scenario_per_mille(map, "loseReply"),
+                .late = scenario_per_mille(map, "late"),         .error = scenario_per_mille(map, "error"),
+                .conflict = scenario_per_mille(map, "conflict"), .drop = scenario_per_mille(map, "drop"),
+                .hold = scenario_per_mille(map, "hold"),         .merge = scenario_per_mille(map, "merge"),
+                .delay_ms = scenario_ms(map, "delay", 20),       .late_ms = scenario_ms(map, "lateBy", 3000),
+                .hold_ms = scenario_ms(map, "holdFor", 5000),
+        };
+}
+
+static void do_faults(const struct deed *d) {
+        struct wire_rates rates = act_rates(d->what);
+
+        wire_set_rates(d->w->wire, &rates);
+}
+
+static void do_fault(const struct deed *d) {
+        struct sandbox_fault *f = d->w->fault;
+
+        if (!f) {
+                world_fail(d->w, "line %u: a fault needs `on`", d->step->line);
+                return;
+        }
+        f->lose_request = scenario_bool(d->what, "lose", false);
+        f->lose_reply = scenario_bool(d->what, "loseReply", false);
+        f->status = (int)scenario_int(d->what, "status", 0);
+        f->retry_after_s = scenario_int(d->what, "retryAfter", 0);
+        f->delay_ms += scenario_ms(d->what, "delay", 0);
+        f->reply_delay_ms += scenario_ms(d->what, "replyDelay", 0);
+        *d->w->late = scenario_bool(d->what, "late", false);
+}
+
+/* ---- looking ---- */
+
+/* Where the agent dies decides what is there in between: then only the end counts. */
+static void do_check(const struct deed *d) {
+        if (d->w->spec->moment == MOMENT_NEVER)
+                expect_all(d->w, d->what, "check");
+}
+
+static void do_count(const struct deed *d) {
+        d->w->requests = d->w->writes = d->w->commits = 0;
+}
+
+static void do_nothing(const struct deed *d) {
+        (void)d;
+}
+
+/* ---- the table ---- */
+
+struct verb {
+        const char *name;
+        void (*fn)(const struct deed *d);
+        bool is_no_change;  /* the agent has nothing to react to */
+        const char *more[4]; /* further keys */
+};
+
+static const struct verb verbs[] = {
+        { "apply", do_apply },
+        { "create", do_create },
+        { "patch", do_patch, false, { "merge" } },
+        { "status", do_status, false, { "set" } },
+        { "scale", do_scale, false, { "to" } },
+        { "delete", do_delete },
+        { "recreate", do_recreate },
+        { "push", do_push, false, { "ref", "tag" } },
+        { "removeRef", do_remove_ref },
+        { "breakGit", do_break_git, false, { "op", "code", "times" } },
+        { "slowGit", do_slow_git },
+        { "rules", do_rules },
+        { "restart", do_restart, false, { "down", "keepWrites" } },
+        { "compact", do_compact },
+        { "dropWatches", do_drop_watches },
+        { "server", do_server },
+        { "watches", do_watches },
+        { "faults", do_faults },
+        { "fault", do_fault },
+        { "check", do_check, true },
+        { "count", do_count, true },
+        { "wait", do_nothing, true },
+};
+
+/* Of every step: when, who, and what others may refer to. */
+static const char *const common[] = { "at", "after", "plus", "on", "mark", "as", "manager", "mayFail" };
+
+static const struct verb *verb_of(const struct value *step) {
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+                if (value_getc(step, verbs[i].name))
+                        return &verbs[i];
+        }
+        return NULL;
+}
+
+static bool is_key_of(const struct verb *v, struct str key) {
+        bool known = str_eqc(key, v->name);
+
+        for (size_t i = 0; i < ARRAY_LEN(common); i++)
+                known |= str_eqc(key, common[i]);
+        for (size_t i = 0; i < ARRAY_LEN(v->more) && v->more[i]; i++)
+                known |= str_eqc(key, v->more[i]);
+        return known;
+}
+
+bool act_check(const struct value *step, struct str *ret_word) {
+        const struct verb *v = verb_of(step);
+
+        for (size_t i = 0; i < value_count(step); i++) {
+                *ret_word = step->map.members[i].key;
+                if (!v || !is_key_of(v, *ret_word))
+                        return false;
+        }
+        return v != NULL;
+}
+
+void act(struct world *w, const struct value *step) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct verb *v = verb_of(step);
+        struct deed d = { w, step, value_getc(step, v->name), a };
+        struct str mark = scenario_text(step, "mark", "");
+
+        trace_add(&w->trace, "story     line %u: %.*s", step->line, STR_FMT(value_canonical(a, step)));
+        if (mark.n)
+                map_set(w->marks, mark, w);
+        if (!v->is_no_change)
+                world_changed(w);
+        v->fn(&d);
+}

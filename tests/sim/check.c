@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include "base/base64.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "manifest/tracking.h"
+#include "sync/inventory.h"
+
+#define APPLY_TYPE "application/apply-patch+yaml"
+#define JSON_PATCH_TYPE "application/json-patch+json"
+
+struct check {
+        struct world *world;
+        struct map *created;     /* uid → anything: the agent made it */
+        struct map *inventories; /* name of the ConfigMap → struct inventory */
+        struct str *secrets;     /* what must not be seen, plain and in base64 */
+        size_t secret_count;
+        bool quiet;
+};
+
+static void drop_inventory(void *inv) {
+        inventory_free(inv);
+}
+
+static void add_secret(struct check *c, struct str text) {
+        _cleanup_(buf_done) struct buf coded = buf_make(64 * KIB);
+        struct arena *a = c->world->arena;
+
+        base64_encode(text, &coded);
+        c->secrets[c->secret_count++] = text;
+        c->secrets[c->secret_count++] = arena_str(a, buf_str(&coded));
+}
+
+struct check *check_new(struct world *w) {
+        struct check *c = mem_zalloc(sizeof *c);
+        const struct value *secrets = value_getc(w->doc, "secrets");
+
+        c->world = w;
+        c->created = map_new(NULL);
+        c->inventories = map_new(drop_inventory);
+        c->secrets = arena_alloc(w->arena, (2 * value_count(secrets) + 1) * sizeof *c->secrets);
+        for (size_t i = 0; i < value_count(secrets); i++)
+                add_secret(c, value_text(secrets->list.items[i]));
+        return c;
+}
+
+void check_free(struct check *c) {
+        if (!c)
+                return;
+        map_free(c->created);
+        map_free(c->inventories);
+        free(c);
+}
+
+void check_quiet(struct check *c) {
+        c->quiet = true;
+}
+
+bool check_is_ours(const struct sandbox_commit *commit) {
+        return commit->request && str_eqc(commit->user, SIM_USER);
+}
+
+void check_words_shown(struct check *c, const char *where, struct str text) {
+        for (size_t i = 0; i < c->secret_count; i++) {
+                if (str_contains(text, c->secrets[i]))
+                        world_fail(c->world, "a Secret's value is in %s", where);
+        }
+}
+
+/* ---- requests ---- */
+
+static struct str meta(const struct value *object, const char *key) {
+        return value_text(value_path(object, "metadata", key, NULL));
+}
+
+static bool has_lock(const struct value *body) {
+        return meta(body, "uid").n && meta(body, "resourceVersion").n;
+}
+
+static void check_forced(struct check *c, const struct sandbox_request *req, const struct value *body) {
+        if (str_contains(req->path, STR("force=true")) && !has_lock(body))
+                world_fail(c->world, "a forced request without uid and resourceVersion: %.*s", STR_FMT(req->path));
+}
+
+static void check_delete(struct check *c, const struct sandbox_request *req, const struct value *body) {
+        const struct value *conditions = value_getc(body, "preconditions");
+
+        if (!value_text(value_getc(conditions, "uid")).n || !value_text(value_getc(conditions, "resourceVersion")).n)
+                world_fail(c->world, "a DELETE without uid and resourceVersion: %.*s", STR_FMT(req->path));
+}
+
+static bool is_dry_run(const struct sandbox_request *req) {
+        return str_contains(req->path, STR("dryRun="));
+}
+
+void check_request(struct check *c, const struct sandbox_request *req, bool is_watch) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *body = NULL;
+
+        if (c->quiet && !is_watch)
+                world_fail(c->world, "a request without need: nothing has changed for a minute");
+        check_words_shown(c, "a path", req->path);
+        if (req->method == KUBE_GET)
+                return;
+        if (!str_contains(req->path, STR("/secrets")))
+                check_words_shown(c, "the body of a request that is not about a Secret", req->body);
+        if (req->body.n && json_parse(req->body, a, &body, NULL) < 0)
+                world_fail(c->world, "a body that is no JSON");
+        if (req->method == KUBE_PATCH)
+                check_forced(c, req, body);
+        if (req->method == KUBE_DELETE && !is_dry_run(req))
+                check_delete(c, req, body);
+}
+
+/* ---- commits ---- */
+
+static struct inventory_entry *stored_entry(const struct check *c, struct str id) {
+        size_t at = 0;
+        void *inv;
+
+        while (map_next(c->inventories, &at, NULL, &inv)) {
+                struct inventory_entry *e = inventory_find(inv, id);
+
+                if (e)
+                        return e;
+        }
+        return NULL;
+}
+
+/* What the agent would read if it were started now. */
+static void note_inventory(struct check *c, const struct sandbox_commit *commit) {
+        struct str prefix = STR("truce-inventory-");
+
+        if (!str_eqc(commit->kind, "ConfigMap") || !str_eqc(commit->namespace, SIM_NAMESPACE) ||
+            !str_starts(commit->name, prefix))
+                return;
+        map_remove(c->inventories, commit->name);
+        if (!commit->after)
+                return;
+        struct inventory *inv = inventory_new();
+        struct err err = { 0 };
+        unsigned shards;
+        map_set(c->inventories, commit->name, inv);
+        check_words_shown(c, "an inventory", value_text(value_path(commit->after, "data", "status", NULL)));
+        if (inventory_parse(inv, 0, value_text(value_path(commit->after, "data", "objects", NULL)), &shards, &err) < 0)
+                world_fail(c->world, "the stored inventory is damaged: %s", err.msg);
+}
+
+static bool is_going(const struct value *object) {
+        return meta(object, "deletionTimestamp").n > 0;
+}
+
+static bool asks_to_stay(const struct value *object) {
+        const struct value *notes = value_path(object, "metadata", "annotations", NULL);
+        struct str options = value_text(value_getc(notes, "argocd.argoproj.io/sync-options"));
+
+        return str_contains(options, STR("Prune=false")) || str_contains(options, STR("Delete=false")) ||
+               str_eqc(value_text(value_getc(notes, "helm.sh/resource-policy")), "keep");
+}
+
+static bool has_controller(const struct value *object) {
+        const struct value *refs = value_path(object, "metadata", "ownerReferences", NULL);
+
+        for (size_t i = 0; i < value_count(refs); i++) {
+                if (value_truth(value_getc(refs->list.items[i], "controller"), false))
+                        return true;
+        }
+        return false;
+}
+
+static bool is_of_another(const struct value *object) {
+        const struct value *labels = value_path(object, "metadata", "labels", NULL);
+        struct str mark = value_text(value_getc(labels, TRACKING_LABEL));
+
+        return mark.n && !str_eqc(mark, SIM_INSTALLATION);
+}
+
+static void check_removal(struct check *c, const struct sandbox_commit *commit, const char *id) {
+        const struct inventory_entry *e = stored_entry(c, str_from(id));
+        struct str uid = meta(commit->before, "uid");
+
+        if (!map_find(c->created, uid))
+                world_fail(c->world, "deleted an object that the agent did not make: %s", id);
+        else if (!e)
+                world_fail(c->world, "pruned an object that is not in the stored inventory: %s", id);
+        else if (e->flags & (INVENTORY_ADOPTED | INVENTORY_KEEP))
+                world_fail(c->world, "pruned an object that is adopted or to be kept: %s", id);
+        else if (e->uid && !str_eqc(uid, e->uid))
+                world_fail(c->world, "pruned another incarnation than the inventory's: %s", id);
+        else if (asks_to_stay(commit->before))
+                world_fail(c->world, "pruned an object that asks to stay: %s", id);
+}
+
+/* The destination namespace is made without marks, and is no part of the application. */
+static bool is_plain_namespace(const struct sandbox_commit *commit) {
+        return str_eqc(commit->kind, "Namespace") &&
+               !value_path(commit->after, "metadata", "annotations", TRACKING_ANNOTATION, NULL);
+}
+
+static void check_creation(struct check *c, const struct sandbox_commit *commit, const char *id) {
+        map_set(c->created, meta(commit->after, "uid"), c);
+        if (!is_plain_namespace(commit) && !stored_entry(c, str_from(id)))
+                world_fail(c->world, "created an object that is not in the stored inventory: %s", id);
+}
+
+static const struct value *without_ownership(const struct value *object, struct arena *a) {
+        const struct str fields[] = { STR("metadata"), STR("managedFields") }, rv[] = { STR("metadata"), STR("resourceVersion") };
+
+        return value_with_path(a, value_with_path(a, object, fields, 2, NULL), rv, 2, NULL);
+}
+
+static void check_change(struct check *c, const struct sandbox_commit *commit, const char *id, struct arena *a) {
+        const struct sandbox_request *req = commit->request;
+        const struct value *body = NULL;
+
+        if (has_controller(commit->before))
+                world_fail(c->world, "wrote an object that has a controller: %s", id);
+        if (is_of_another(commit->before))
+                world_fail(c->world, "wrote an object of another installation: %s", id);
+        if (str_eqc(req->content_type, JSON_PATCH_TYPE) &&
+            !value_equal(without_ownership(commit->before, a), without_ownership(commit->after, a)))
+                world_fail(c->world, "a value moved in a hand-over: %s", id);
+        if (str_eqc(req->content_type, APPLY_TYPE) && json_parse(req->body, a, &body, NULL) == 0 && !meta(body, "uid").n &&
+            !meta(body, "resourceVersion").n)
+                world_fail(c->world, "an apply that was to create met an object: %s", id);
+}
+
+void check_commit(struct check *c, const struct sandbox_commit *commit) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const char *id = arena_strf(a, "%.*s/%.*s/%.*s/%.*s", STR_FMT(commit->group), STR_FMT(commit->kind),
+                                    STR_FMT(commit->namespace), STR_FMT(commit->name)).p;
+
+        note_inventory(c, commit);
+        if (!check_is_ours(commit) || str_eqc(commit->namespace, SIM_NAMESPACE) || strcmp(id, "/Namespace//" SIM_NAMESPACE) == 0)
+                return;
+        if (c->quiet)
+                world_fail(c->world, "a write without need: %s", id);
+        if (!commit->before)
+                check_creation(c, commit, id);
+        else if (!commit->after || (is_going(commit->after) && !is_going(commit->before)))
+                check_removal(c, commit, id);
+        else
+                check_change(c, commit, id, a);
+}

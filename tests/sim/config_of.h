@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent's configuration as a scenario gives it: `agent` has the keys of an Agent document's spec, `apps` is a list of
+ * applications; without one there is "shop": path app of branch main, namespace shop, with prune and self-heal.
+ */
+#ifndef TRUCE_SIM_CONFIG_OF_H
+#define TRUCE_SIM_CONFIG_OF_H
+
+#include "agent/config.h"
+
+/* NULL and *err for a key that is not known. */
+struct config *config_of(const struct value *scenario, struct err *err);
+
+#endif

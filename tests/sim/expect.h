@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Expectations of a scenario: what must be so now (a list, in a step `check` or at the end), what must never be.
+ */
+#ifndef TRUCE_SIM_EXPECT_H
+#define TRUCE_SIM_EXPECT_H
+
+#include "world.h"
+
+/* Each one that does not hold fails the run; `when` is for the message. */
+void expect_all(struct world *w, const struct value *list, const char *when);
+/* The scenario's `never`, at each commit. */
+void expect_never(struct world *w, const struct sandbox_commit *commit);
+/* Are all applications as the scenario ends, Synced unless it says otherwise? */
+bool expect_settled(const struct world *w);
+
+#endif

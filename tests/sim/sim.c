@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim FILE… [--seed N | --seeds A..B] [--crash] [--sweep] [--repeat] [--trace] [--log] [--moment KIND:N] [--share I/N]
+ *
+ *   --seeds     each scenario with each of these seeds (0: the story by the clock of its file)
+ *   --crash     counts the writes of each scenario, then lets the agent die just before, just after, and while each one
+ *               is on its way
+ *   --sweep     takes the scenario's `sweep` steps before each request of the agent in turn
+ *   --repeat    runs everything twice and compares the hashes of the traces
+ *   --trace     events on standard output as they come; --log: the agent's own log on standard error
+ *   --moment    one run of --crash or --sweep: before:3, after:3, late:3, sweep:12
+ *   --share     only each N-th run, from the I-th: parts of a whole run at the same time
+ *
+ * Exit status: 0, 1 when a run failed, 2 for bad arguments.
+ */
+#include <time.h>
+
+#include "base/option.h"
+#include "world.h"
+
+struct settings {
+        struct str seed, seeds, moment, share;
+        bool crash, sweep, repeat, trace, log;
+};
+
+static const struct option_def options[] = {
+        { .name = "seed", .type = OPTION_TEXT, .at = offsetof(struct settings, seed), .help = "one seed" },
+        { .name = "seeds", .type = OPTION_TEXT, .at = offsetof(struct settings, seeds), .help = "A..B" },
+        { .name = "moment", .type = OPTION_TEXT, .at = offsetof(struct settings, moment), .help = "before:N and so on" },
+        { .name = "share", .type = OPTION_TEXT, .at = offsetof(struct settings, share), .help = "I/N" },
+        { .name = "crash", .type = OPTION_BOOL, .at = offsetof(struct settings, crash), .help = "die at each write" },
+        { .name = "sweep", .type = OPTION_BOOL, .at = offsetof(struct settings, sweep), .help = "strike at each request" },
+        { .name = "repeat", .type = OPTION_BOOL, .at = offsetof(struct settings, repeat), .help = "run all twice" },
+        { .name = "trace", .type = OPTION_BOOL, .at = offsetof(struct settings, trace), .help = "print events" },
+        { .name = "log", .type = OPTION_BOOL, .at = offsetof(struct settings, log), .help = "print the agent's log" },
+};
+
+struct totals {
+        const struct settings *settings;
+        uint64_t share, shares, turn;
+        uint64_t runs, failures, events, requests;
+        double virtual_hours;
+};
+
+static bool is_our_turn(struct totals *t) {
+        return t->turn++ % t->shares == t->share;
+}
+
+static void run(struct totals *t, struct run_spec *spec, struct run_result *ret_result) {
+        struct run_result again;
+
+        spec->live = t->settings->trace ? stdout : NULL;
+        spec->log = t->settings->log;
+        world_run(spec, ret_result);
+        t->runs++;
+        t->failures += ret_result->failed;
+        t->events += ret_result->events;
+        t->requests += ret_result->requests;
+        t->virtual_hours += (double)ret_result->virtual_ms / 3600e3;
+        if (!t->settings->repeat || ret_result->failed)
+                return;
+        world_run(spec, &again);
+        if (again.hash == ret_result->hash && again.events == ret_result->events)
+                return;
+        t->failures++;
+        fprintf(stderr, "FAILED %s, seed %llu: a second run of the same seed went another way\n", spec->scenario->name,
+                (unsigned long long)spec->seed);
+}
+
+/* Each of 1 … count in turn. */
+static void run_moments(struct totals *t, struct run_spec spec, enum moment moment, uint64_t count) {
+        struct run_result result;
+
+        spec.moment = moment;
+        for (spec.moment_at = 1; spec.moment_at <= count; spec.moment_at++) {
+                if (is_our_turn(t))
+                        run(t, &spec, &result);
+        }
+}
+
+static void run_all_moments(struct totals *t, const struct run_spec *spec) {
+        struct run_result count;
+
+        world_run(spec, &count);
+        if (count.failed) {
+                t->failures++;
+                return;
+        }
+        if (t->settings->crash) {
+                run_moments(t, *spec, MOMENT_BEFORE_WRITE, count.writes);
+                run_moments(t, *spec, MOMENT_AFTER_COMMIT, count.commits);
+                run_moments(t, *spec, MOMENT_LATE_WRITE, count.writes);
+        }
+        if (t->settings->sweep && value_getc(spec->scenario->doc, "sweep"))
+                run_moments(t, *spec, MOMENT_BEFORE_REQUEST, count.requests);
+}
+
+static bool read_moment(struct str text, struct run_spec *spec) {
+        static const char *const names[] = { "", "before", "after", "late", "sweep" };
+        struct str name;
+
+        if (!str_next(&text, ':', &name) || !str_to_u64(text, &spec->moment_at))
+                return false;
+        for (size_t i = 1; i < ARRAY_LEN(names); i++) {
+                if (str_eqc(name, names[i]))
+                        spec->moment = (enum moment)i;
+        }
+        return spec->moment != MOMENT_NEVER;
+}
+
+static bool read_pair(struct str text, const char *between, uint64_t *ret_a, uint64_t *ret_b) {
+        const char *at = memmem(text.p, text.n, between, strlen(between));
+
+        if (!at)
+                return false;
+        size_t n = (size_t)(at - text.p);
+        return str_to_u64(str_sub(text, 0, n), ret_a) && str_to_u64(str_sub(text, n + strlen(between), text.n), ret_b);
+}
+
+static int play_file(struct totals *t, const char *file, uint64_t first, uint64_t last) {
+        _cleanup_(scenario_freep) struct scenario *scenario = NULL;
+        const struct settings *s = t->settings;
+        struct run_result result;
+        struct err err = { 0 };
+
+        if (scenario_load(file, &scenario, &err) < 0) {
+                fprintf(stderr, "sim: %s\n", err.msg);
+                return 2;
+        }
+        for (uint64_t seed = first; seed <= last; seed++) {
+                struct run_spec spec = { .scenario = scenario, .seed = seed };
+
+                if (s->moment.n && !read_moment(s->moment, &spec)) {
+                        fprintf(stderr, "sim: bad --moment\n");
+                        return 2;
+                }
+                if (s->crash || s->sweep)
+                        run_all_moments(t, &spec);
+                else if (is_our_turn(t))
+                        run(t, &spec, &result);
+        }
+        return 0;
+}
+
+static double seconds(void) {
+        struct timespec ts;
+
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static int play_files(struct settings *s, const struct str *files, size_t count) {
+        struct totals t = { .settings = s, .shares = 1 };
+        uint64_t first = 0, last = 0, share = 1;
+        double began = seconds();
+        bool good = count > 0 && (!s->seeds.n || read_pair(s->seeds, "..", &first, &last)) &&
+                    (!s->share.n || (read_pair(s->share, "/", &share, &t.shares) && share > 0 && t.shares > 0));
+
+        if (s->seed.n) {
+                good = good && str_to_u64(s->seed, &first);
+                last = first;
+        }
+        if (!good) {
+                fprintf(stderr, "usage: sim FILE… [--seed N] [--seeds A..B] [--crash] [--sweep] [--repeat] [--trace] [--log]\n");
+                return 2;
+        }
+        t.share = share - 1;
+        for (size_t i = 0; i < count; i++) {
+                if (play_file(&t, files[i].p, first, last))
+                        return 2;
+        }
+        double took = seconds() - began;
+        printf("%llu runs, %llu failed; %llu events, %llu requests; %.1f virtual hours in %.1f s: %.0f an s, %.1f runs an s\n",
+               (unsigned long long)t.runs, (unsigned long long)t.failures, (unsigned long long)t.events,
+               (unsigned long long)t.requests, t.virtual_hours, took, t.virtual_hours / took, (double)t.runs / took);
+        return t.failures ? 1 : 0;
+}
+
+int main(int argc, char **argv) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct settings settings;
+        struct option_group group = { "Options", options, ARRAY_LEN(options), &settings };
+        const struct str *files;
+        struct err err = { 0 };
+        size_t count;
+
+        options_default(&group, 1, a);
+        if (options_parse(&group, 1, argc - 1, argv + 1, a, &files, &count, &err) < 0) {
+                fprintf(stderr, "sim: %s\n", err.msg);
+                return 2;
+        }
+        return play_files(&settings, files, count);
+}
