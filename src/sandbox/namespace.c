@@ -204,15 +204,6 @@ static struct version *finalize(struct call *c, struct version *live, const stru
         return write_store(c, live, object);
 }
 
-int namespace_finalize(struct call *c, struct version *live, const struct value *object, struct version **ret) {
-        static const struct str path[] = { { "spec", 4 }, { "finalizers", 10 } };
-        const struct value *finalizers = value_path(object, "spec", "finalizers", NULL);
-
-        *ret = finalize(c, live,
-                        value_with_path(c->a, live->value, path, 2, value_count(finalizers) ? finalizers : NULL));
-        return 0;
-}
-
 static void arm(struct namespaces *n, struct str name, bool is_end, int64_t delay_ms);
 
 /* One pass over a terminating namespace. */

@@ -21,8 +21,6 @@ void namespaces_free(struct namespaces *n);
 
 /* Of a Namespace that still has content: marks it, gives its state and returns true. False: delete it as any object. */
 bool namespace_delete(struct call *c, struct version *live, struct version **ret);
-/* PUT of /finalize. */
-int namespace_finalize(struct call *c, struct version *live, const struct value *object, struct version **ret);
 /* Looks on at every commit. */
 void namespaces_tell(struct namespaces *n, const struct kind *kind, const struct version *before,
                      const struct version *after);

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "sandbox/admission.h"
+#include "sandbox/controllers.h"
 #include "sandbox/crd.h"
 #include "sandbox/gc.h"
 #include "sandbox/namespace.h"
@@ -25,6 +26,8 @@ struct sandbox *sandbox_new(struct loop *l, const struct sandbox_options *option
         if (!s->options.no_controllers)
                 s->gc = gc_new(s);
         s->namespaces = namespaces_new(s);
+        if (!s->options.no_controllers)
+                s->controllers = controllers_new(s);
         return s;
 }
 
@@ -32,6 +35,7 @@ void sandbox_free(struct sandbox *s) {
         if (!s)
                 return;
         watch_end_all(s, NULL);
+        controllers_free(s->controllers);
         namespaces_free(s->namespaces);
         gc_free(s->gc);
         crds_free(s->crds);
@@ -113,6 +117,8 @@ void sandbox_tell(struct call *c, struct version *before, struct version *after,
                 namespaces_tell(c->s->namespaces, c->kind, before, after);
         if (c->s->gc)
                 gc_tell(c->s->gc, c->kind, before, after);
+        if (c->s->controllers)
+                controllers_tell(c->s->controllers, c->kind, before, after);
 }
 
 /* ---- looking on ---- */

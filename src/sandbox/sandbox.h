@@ -100,6 +100,12 @@ int sandbox_set_rules(struct sandbox *s, const struct value *document, struct er
 int sandbox_save(struct sandbox *s, const char *path, struct err *err);
 int sandbox_load(struct sandbox *s, const char *path, struct err *err);
 
+/*
+ * A forced server-side apply of an object as manager truce-sandbox, into namespace "default" when it needs one and names
+ * none. NOTFOUND when its kind is not served (yet); INVAL and DENIED with the server's message.
+ */
+int sandbox_add(struct sandbox *s, const struct value *object, struct err *err);
+
 /* Forgets history up to now: watches from before get 410, lists with old continue tokens too. */
 void sandbox_compact(struct sandbox *s);
 /* Ends all watches, as a restart of the server does. */

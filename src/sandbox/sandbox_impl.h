@@ -38,7 +38,7 @@ struct sandbox {
         struct crds *crds;             /* crd.h */
         struct namespaces *namespaces; /* namespace.h */
         struct gc *gc;                 /* gc.h; NULL without controllers */
-        struct deferred *controllers;  /* what sandbox/controllers adds; NULL: nothing */
+        struct controllers *controllers; /* controllers.h; NULL without controllers */
 };
 
 struct warnings {

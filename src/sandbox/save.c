@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "sandbox/controllers.h"
 #include "sandbox/crd.h"
 #include "sandbox/gc.h"
 #include "sandbox/prepare.h"
@@ -126,6 +127,8 @@ static void tell_all(struct sandbox *s) {
                                 allocator_tell(s->allocator, NULL, kind->shelf->items[i]->value);
                         if (s->gc)
                                 gc_tell(s->gc, kind, NULL, kind->shelf->items[i]);
+                        if (s->controllers)
+                                controllers_tell(s->controllers, kind, NULL, kind->shelf->items[i]);
                 }
         }
 }
@@ -141,6 +144,8 @@ static void forget_all(struct sandbox *s) {
         s->allocator = allocator_new();
         gc_free(s->gc);
         s->gc = s->options.no_controllers ? NULL : gc_new(s);
+        if (s->controllers)
+                controllers_reset(s->controllers);
 }
 
 int sandbox_load(struct sandbox *s, const char *path, struct err *err) {

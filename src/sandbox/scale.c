@@ -4,6 +4,8 @@
  * selector; custom resources name the paths in their CRD.
  * Source: pkg/registry/apps/deployment/storage (scaleUpdatedObjectInfo), apiextensions' customresource/etcd.go.
  */
+#include "sandbox/scale.h"
+
 #include "sandbox/body.h"
 #include "sandbox/codec.h"
 #include "sandbox/serve.h"
@@ -186,24 +188,48 @@ static const struct value *scaled_parent(struct call *c, const struct ssa_scale 
         return meta_with(parent, "managedFields", managed, c->a);
 }
 
+static struct scaling scaling_of(struct call *c, const struct value *parent, const struct ssa_scale *versions) {
+        struct scaling s = {
+                .c = c,
+                .type = type_table_find(kinds_types(c->s->kinds), SCALE_VERSION, STR("Scale")),
+                .how = { .manager = c->manager, .subresource = STR("scale"), .api_version = SCALE_VERSION, .now = c->now },
+        };
+
+        s.before = meta_with(scale_of(c, parent), "managedFields", ssa_scale_entries(versions, parent, c->a), c->a);
+        return s;
+}
+
 static void write_scale(struct call *c, enum kube_method method, struct version *live) {
         _cleanup_(version_unrefp) struct version *held = version_ref(live), *v = NULL;
         const struct value *parent = write_live(c, held), *scale;
         struct ssa_scale versions = scale_versions(c);
-        struct scaling s = {
-                .c = c,
-                .type = type_table_find(kinds_types(c->s->kinds), SCALE_VERSION, STR("Scale")),
-                .how = { .manager = c->manager,
-                         .subresource = STR("scale"),
-                         .api_version = SCALE_VERSION,
-                         .now = c->now },
-        };
+        struct scaling s = scaling_of(c, parent, &versions);
 
-        s.before = meta_with(scale_of(c, parent), "managedFields", ssa_scale_entries(&versions, parent, c->a), c->a);
         if (new_scale(&s, method, &scale) < 0 || validate(&s, scale) < 0)
                 return;
         if (write_update(c, held, scaled_parent(c, &versions, parent, scale), &v) == 0)
                 serve_value(c, 200, scale_of(c, write_live(c, v)));
+}
+
+/* ---- for controllers ---- */
+
+const struct value *scale_read(struct call *c, const struct version *live) {
+        const struct value *parent = write_live(c, live);
+
+        return at_path(parent, paths_of(c->kind).replicas) ? scale_of(c, parent) : NULL;
+}
+
+int scale_set(struct call *c, struct version *live, int64_t replicas) {
+        static const struct str path[] = { { "spec", 4 }, { "replicas", 8 } };
+        _cleanup_(version_unrefp) struct version *held = version_ref(live);
+        const struct value *parent = write_live(c, held);
+        struct ssa_scale versions = scale_versions(c);
+        struct scaling s = scaling_of(c, parent, &versions);
+        const struct value *scale = value_with_path(c->a, s.before, path, ARRAY_LEN(path), value_int(c->a, replicas, 0));
+
+        scale = ssa_update(s.type, s.before, scale, &s.how, c->a);
+        c->at.subresource = STR("scale");
+        return write_update(c, held, scaled_parent(c, &versions, parent, scale), NULL);
 }
 
 static void refuse_missing(struct call *c) {

@@ -271,13 +271,14 @@ static void route_subresource(struct call *c, enum form form) {
         }
         if (str_eqc(c->at.subresource, "scale"))
                 serve_scale(c, c->req->method);
-        else if (str_eq(c->sub->kind, c->kind->resource->kind) && !str_eqc(c->at.subresource, "finalize") &&
-                 !str_eqc(c->at.subresource, "log"))
-                c->req->method == KUBE_GET   ? serve_get(c, form)
-                : c->req->method == KUBE_PUT ? serve_update(c)
-                                             : serve_patch(c);
-        else
+        else if (!str_eq(c->sub->kind, c->kind->resource->kind) || str_eqc(c->at.subresource, "log"))
                 serve_special(c, c->req->method);
+        else if (c->req->method == KUBE_GET)
+                serve_get(c, form);
+        else if (c->req->method == KUBE_PUT)
+                serve_update(c);
+        else
+                serve_patch(c);
 }
 
 static void route(struct call *c) {

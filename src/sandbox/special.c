@@ -7,7 +7,6 @@
 
 #include "sandbox/body.h"
 #include "sandbox/codec.h"
-#include "sandbox/namespace.h"
 #include "sandbox/serve.h"
 #include "sandbox/status.h"
 #include "sandbox/write.h"
@@ -142,35 +141,39 @@ static void serve_eviction(struct call *c) {
 
 /* ---- ServiceAccount: token ---- */
 
+static const struct value *token_metadata(struct call *c, const struct value *account) {
+        struct value_map_builder b = { 0 };
+
+        value_map_add(&b, STR("name"), value_string(c->a, c->at.name, 0), 0);
+        value_map_add(&b, STR("namespace"), value_string(c->a, c->at.namespace, 0), 0);
+        value_map_add(&b, STR("uid"), value_path(account, "metadata", "uid", NULL), 0);
+        value_map_add(&b, STR("creationTimestamp"), value_string(c->a, c->now, 0), 0);
+        return value_map_end(&b, c->a, 0);
+}
+
+/* A token that nobody checks: who talks to a sandbox may do everything. */
 static void serve_token(struct call *c) {
+        static const struct str seconds_path[] = { { "spec", 4 }, { "expirationSeconds", 17 } };
         static const struct str token_path[] = { { "status", 6 }, { "token", 5 } };
         static const struct str expiry_path[] = { { "status", 6 }, { "expirationTimestamp", 19 } };
         const struct value *request;
         int64_t seconds = 3600;
 
-        if (body_parse(c, &request) < 0 || !serve_live(c))
+        if (body_parse(c, &request) < 0)
+                return;
+        struct version *live = serve_live(c);
+        if (!live)
                 return;
         value_to_i64(value_path(request, "spec", "expirationSeconds", NULL), &seconds);
         struct str expiry = rfc3339(loop_wall_ms(c->s->loop) + seconds * 1000, c->a);
         struct str token = arena_strf(c->a, "sandbox:%.*s:%.*s", STR_FMT(c->at.namespace), STR_FMT(c->at.name));
+        request = value_with(c->a, request, STR("apiVersion"), value_stringc(c->a, "authentication.k8s.io/v1"));
+        request = value_with(c->a, request, STR("kind"), value_stringc(c->a, "TokenRequest"));
+        request = value_with(c->a, request, STR("metadata"), token_metadata(c, live->value));
+        request = value_with_path(c->a, request, seconds_path, 2, value_int(c->a, seconds, 0));
         request = value_with_path(c->a, request, token_path, 2, value_string(c->a, token, 0));
         request = value_with_path(c->a, request, expiry_path, 2, value_string(c->a, expiry, 0));
         serve_value(c, 201, request);
-}
-
-/* ---- Namespace: finalize ---- */
-
-static void serve_finalize(struct call *c) {
-        const struct value *object;
-        struct version *v = NULL;
-
-        if (body_object(c, kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, &object) < 0)
-                return;
-        struct version *live = serve_live(c);
-        if (!live || namespace_finalize(c, live, object, &v) < 0)
-                return;
-        answer_object(c, 200, v);
-        version_unref(v);
 }
 
 /* ---- reviews ---- */
@@ -226,6 +229,29 @@ static void serve_review(struct call *c) {
         serve_value(c, 201, value_with(c->a, review, STR("status"), status));
 }
 
+/* Nothing was ever written by containers that never ran. */
+static void serve_log(struct call *c) {
+        struct version *live = serve_live(c);
+
+        if (!live)
+                return;
+        c->reply->status = value_text(value_path(live->value, "spec", "nodeName", NULL)).n ? 200 : 204;
+        c->reply->content_type = STR("text/plain");
+        c->reply->body = STR("");
+}
+
+/* POST of a Binding to its own collection: the Pod's name is in it. */
+static void serve_bindings(struct call *c) {
+        const struct value *binding;
+
+        if (body_parse(c, &binding) < 0)
+                return;
+        struct str name = meta_text(binding, "name");
+        struct str namespace = c->at.namespace;
+        write_aim(c, (struct str){ 0 }, STR("pods"), namespace, name);
+        serve_binding(c);
+}
+
 static const struct {
         const char *subresource;
         void (*serve)(struct call *c);
@@ -233,7 +259,7 @@ static const struct {
         { "binding", serve_binding },
         { "eviction", serve_eviction },
         { "token", serve_token },
-        { "finalize", serve_finalize },
+        { "log", serve_log },
 };
 
 void serve_special(struct call *c, enum kube_method method) {
@@ -243,11 +269,14 @@ void serve_special(struct call *c, enum kube_method method) {
                 endpoints[i].serve(c);
                 return;
         }
-        if (c->at.subresource.n == 0 && method == KUBE_POST && !str_eqc(c->at.plural, "bindings")) {
-                serve_review(c);
+        if (c->at.subresource.n == 0 && method == KUBE_POST) {
+                if (str_eqc(c->at.plural, "bindings"))
+                        serve_bindings(c);
+                else
+                        serve_review(c);
                 return;
         }
-        /* log, exec, attach, portforward, proxy: there are no containers. */
+        /* exec, attach, portforward, proxy: there are no containers. */
         const struct status_details d = { .name = c->at.name, .kind = c->at.plural };
         status_refuse(c, 501, "NotImplemented", &d, "the sandbox runs no containers: %.*s/%.*s is not served",
                       STR_FMT(c->at.plural), STR_FMT(c->at.subresource));

@@ -219,7 +219,7 @@ const struct value *strategy_update(const struct strategy *s, struct str subreso
                 return with_meta(update_status(s, live, object, a), "generation", meta(live, "generation"), a);
         if (s->flags & STRATEGY_STATUS)
                 object = value_with(a, object, STR("status"), value_getc(live, "status"));
-        if (s->plural && str_eqc(STR("namespaces"), s->plural))
+        if (s->plural && str_eqc(STR("namespaces"), s->plural) && !str_eqc(subresource, "finalize"))
                 object = value_with(a, object, STR("spec"), value_getc(live, "spec"));
         value_to_i64(meta(live, "generation"), &generation);
         if (content_changed(s, live, object, a))
