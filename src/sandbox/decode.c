@@ -18,6 +18,7 @@ struct decoder {
         struct arena *a;
         struct causes *strict; /* NULL: nobody asks */
         bool converts;         /* the words of apimachinery's converter, which stops at the first fault */
+        bool in_order;         /* … of all faults in Go's order of fields: the pass after a failure */
         struct str failure;    /* the first wrong type: told at the end */
         bool stop;             /* … or at once, when a type that reads itself refused its JSON */
 };
@@ -176,8 +177,14 @@ static const struct value *decode_bytes(struct decoder *d, const struct type *t,
         struct str kept = { 0 };
         size_t bad = 0;
 
-        if (v->kind == VALUE_LIST && v->list.count && !d->converts)
-                return wrong_type(d, v->list.items[0], false, STR("uint8"), at, false);
+        if (v->kind == VALUE_LIST && v->list.count == 0)
+                return value_stringc(d->a, "");
+        if (v->kind == VALUE_LIST) {
+                if (!d->converts)
+                        return wrong_type(d, v->list.items[0], false, STR("uint8"), at, false);
+                fail(d, STR("unrecognized type: uint8"), true);
+                return NULL;
+        }
         if (v->kind != VALUE_STRING)
                 return refuse(d, t, v, false, at);
         if (decode_base64(v->text, d->a, &kept, &bad))
@@ -321,6 +328,16 @@ static const struct value *encode(struct decoder *d, const struct type_field *f,
 
 /* --- composites --- */
 
+/* By Go's order of fields, until the first that is wrong. */
+static const struct value *visit_in_order(struct decoder *d, const struct type *t, const struct value *v,
+                                          const struct decode_frame *at) {
+        for (size_t place = 0; place < t->field_count && !d->stop; place++)
+                for (size_t i = 0; i < t->field_count; i++)
+                        if (t->fields[i].order == place && value_get(v, t->fields[i].name))
+                                decode(d, t->fields[i].type, value_get(v, t->fields[i].name), at);
+        return v;
+}
+
 static const struct value *decode_struct(struct decoder *d, const struct type *t, const struct value *v,
                                          const struct decode_frame *at) {
         struct value_member *members = arena_alloc(d->a, t->field_count * sizeof *members);
@@ -328,6 +345,8 @@ static const struct value *decode_struct(struct decoder *d, const struct type *t
         ptrdiff_t dot = str_find(t->go_name, '.', 0);
         struct str owner = str_sub(t->go_name, (size_t)(dot + 1), t->go_name.n);
 
+        if (d->in_order)
+                return visit_in_order(d, t, v, at);
         for (size_t i = 0; i < t->field_count && !d->stop; i++) {
                 const struct type_field *f = &t->fields[i];
                 struct decode_frame here = { .up = at, .name = f->name, .embedded = f->embedded, .owner = owner };
@@ -450,6 +469,13 @@ static int finish(struct decoder *d, const struct type *t, const struct value *b
                   struct err *err) {
         const struct value *object = decode(d, t, body, NULL);
 
+        if (d->converts && d->stop) {
+                d->in_order = true;
+                d->stop = false;
+                d->failure = (struct str){ 0 };
+                d->strict = NULL;
+                decode(d, t, body, NULL);
+        }
         if (d->failure.n)
                 return err_set(err, ERR_INVAL, "%.*s", STR_FMT(d->failure));
         object = object ? object : zero_of(d, t);

@@ -54,6 +54,7 @@ struct type_field {
         bool pointer;        /* null and zero differ: a zero that was sent stays */
         bool omit_empty;     /* omitempty: an empty value is not stored */
         bool omit_zero;      /* omitzero: nor is a zero struct */
+        uint16_t order;      /* its place in the Go struct */
         bool dropped;        /* known, never stored: behind a feature gate that is off, or given up */
         struct str embedded; /* Go names of the embedded structs it stands in ("VolumeSource"), for messages */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The built-in types, kept as text and read when a kind is asked for. A row is one struct, its fields separated by
- * blanks:
+ * The built-in types, kept as text and read when a kind is asked for. A row is one struct, its fields in Go's order,
+ * separated by blanks:
  *
  *      name<Embedded>MARKS:TYPE'goname=default
  *
@@ -266,8 +266,11 @@ static void read_fields(struct type_table *t, struct type *s, const char *text) 
         struct str rest = str_from(text), part;
         size_t count = 0;
 
-        while (count < MAX_FIELDS && str_next(&rest, ' ', &part))
-                fields[count++] = read_field(t, part);
+        while (count < MAX_FIELDS && str_next(&rest, ' ', &part)) {
+                fields[count] = read_field(t, part);
+                fields[count].order = (uint16_t)count;
+                count++;
+        }
         default_attach(s, fields, count, t->arena);
         types_set_fields(t->arena, s, fields, count);
 }

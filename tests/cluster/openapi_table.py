@@ -140,7 +140,7 @@ def visit(name):
         return
     wanted[name] = None
     schema = defs.get(name, {})
-    wanted[name] = [field_text(f, schema) for f in sorted(structs[name], key=lambda f: f["name"].encode())]
+    wanted[name] = [field_text(f, schema) for f in structs[name]]
 
 
 def rows(words):

@@ -154,8 +154,22 @@ static void a_merge_patch_takes_nulls_out_of_what_is_new(void **state) {
                           "{\"a\":[{\"b\":null}]}");
 }
 
+static void of_two_faults_the_converter_tells_the_first_in_gos_order(void **state) {
+        const struct value *result = NULL;
+        struct err err = { 0 };
+
+        (void)state;
+        assert_int_equal(codec_convert(type_of("v1", "Service"),
+                                       json("{\"spec\":{\"clusterIPs\":{\"a\":1},\"ports\":true}}"), a, &result, NULL,
+                                       &err),
+                         ERR_INVAL);
+        assert_string_equal(err.msg, "cannot restore slice from bool");
+        assert_null(result);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                codec_test(of_two_faults_the_converter_tells_the_first_in_gos_order),
                 codec_test(patches_do_what_a_real_server_did),
                 codec_test(strategic_patches_are_not_for_custom_resources),
                 codec_test(a_failed_patch_changes_nothing),
