@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a cluster's controller manager, scheduler and kubelets do, in simple form: Deployments, ReplicaSets,
+ * StatefulSets, DaemonSets, Jobs, CronJobs, HorizontalPodAutoscalers, and Pods on one simulated Node. Nothing is
+ * executed; what is written is what those programs write (managers kube-controller-manager and kubelet, conditions with
+ * their reasons and words).
+ *
+ * Each controller is a function from the observed state of one object to the next writes. Commits put objects into a
+ * queue; a moment later (some ms, drawn from the loop's random source) they are looked at. A refused write is tried
+ * again after a pause that doubles. When nothing is left to do no timer runs, save those of CronJobs.
+ *
+ * Pods. A Pod is bound, Running and Ready `pod_ready_ms` after that. Annotations, also later:
+ *   podsim.truce.dev/delay: 2s           ready after this long
+ *   podsim.truce.dev/hold: pending       never bound; unready: Running, but not Ready; running: a Job's Pod does not
+ * end podsim.truce.dev/waiting: REASON     containers wait for that reason (CrashLoopBackOff …) podsim.truce.dev/exit:
+ * "0"           containers end with this code: the Pod becomes Succeeded (0) or Failed A container whose image ends in
+ * ":bad" waits with ImagePullBackOff. A Pod of a Job ends with code 0 by itself.
+ *
+ * Metrics, for autoscalers:
+ *   sandbox.truce.dev/cpu: 180m          on a Pod (so also on a template): what each of its Pods uses; /memory likewise
+ *   sandbox.truce.dev/load-cpu: 900m     on the scaled object: what its Pods use together, in equal parts; /load-memory
+ *   objects of metrics.k8s.io PodMetrics, when a CRD (pods.metrics.k8s.io) is there; they come first
+ *
+ * Differences from a cluster: docs/sandbox.md. Autoscalers look 15 s after a change instead of every 15 s.
+ *
+ * Source: pkg/controller of Kubernetes v1.37; conditions and orders of writes were compared with a real one.
+ *
+ * Thread rule: loop thread only.
+ */
+#ifndef TRUCE_SANDBOX_CONTROLLERS_H
+#define TRUCE_SANDBOX_CONTROLLERS_H
+
+#include "sandbox/sandbox_impl.h"
+
+#define SANDBOX_NODE "sandbox"
+
+struct controllers;
+/* Makes the Node. */
+struct controllers *controllers_new(struct sandbox *s);
+void controllers_free(struct controllers *ctl);
+/* Forgets everything: the store was emptied. */
+void controllers_reset(struct controllers *ctl);
+/* Looks on at every commit. After loading: called with every object as if it were new. */
+void controllers_tell(struct controllers *ctl, const struct kind *kind, const struct version *before,
+                      const struct version *after);
+
+#endif
