@@ -135,8 +135,13 @@ struct kinds *kinds_new(struct store *store) {
 void kinds_free(struct kinds *k) {
         if (!k)
                 return;
+        /* A CRD's kinds live in the arena of the first of them: that one goes last. */
+        for (size_t i = k->count; i-- > 0;)
+                if (k->all[i]->is_custom && !k->all[i]->arena)
+                        k->all[i] = NULL;
         for (size_t i = 0; i < k->count; i++)
-                arena_free(k->all[i]->arena);
+                if (k->all[i])
+                        arena_free(k->all[i]->arena);
         free(k->all);
         map_free(k->by_path);
         arena_free(k->arena);
