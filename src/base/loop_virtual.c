@@ -83,7 +83,8 @@ static void forget_job(struct loop_virtual *l, struct virtual_work *v) {
 
         list[v->place] = list[--*count];
         list[v->place]->place = v->place;
-        l->base.busy--;
+        if (!v->end)
+                l->base.busy--;
 }
 
 static void tell_job(struct loop_virtual *l, struct virtual_work *v) {
@@ -102,6 +103,7 @@ static void on_slow_end(void *ctx) {
         tell_job(of_loop(v->work.loop), v);
 }
 
+/* Not busy any more: the timer keeps the loop going, and the clock may jump. */
 static void wait_for_end(struct loop_virtual *l, struct virtual_work *v) {
         forget_job(l, v);
         v->end = loop_timer_new(&l->base, on_slow_end, v);
@@ -109,7 +111,6 @@ static void wait_for_end(struct loop_virtual *l, struct virtual_work *v) {
         v->place = l->slow_count;
         l->slow = mem_grow(l->slow, &l->slow_cap, l->slow_count + 1, sizeof *l->slow);
         l->slow[l->slow_count++] = v;
-        l->base.busy++;
 }
 
 static void step_job(struct loop_virtual *l) {

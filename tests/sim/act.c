@@ -223,6 +223,7 @@ static void do_push(const struct deed *d) {
         if (scenario_bool(d->step, "tag", false))
                 id = git_memory_tag(repo_memory(d->w->repo), &id);
         git_memory_set_ref(repo_memory(d->w->repo), arena_str(d->a, ref).p, &id);
+        map_set(d->w->heads, ref, (void *)arena_str(d->w->arena, name).p);
 }
 
 static void do_remove_ref(const struct deed *d) {

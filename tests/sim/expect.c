@@ -166,14 +166,31 @@ static struct str wanted_end(const struct world *w, struct str app) {
         return end ? value_text(end) : STR("Synced");
 }
 
-bool expect_settled(const struct world *w) {
-        if (!w->agent)
-                return false;
-        for (size_t i = 0; i < agent_app_count(w->agent); i++) {
-                struct str wanted = wanted_end(w, w->config->apps[i].name);
+/* The subject of a commit is its name in the scenario. */
+static bool has_newest(const struct world *w, size_t i) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct str word = w->config->apps[i].revision;
+        const char *head = map_find(w->heads, arena_strf(a, "refs/heads/%.*s", STR_FMT(word)));
+        struct agent_revision r;
 
-                if (!str_eqc(wanted, status_words[agent_sync_status(w->agent, agent_app(w->agent, i))]))
+        if (!head)
+                head = map_find(w->heads, arena_strf(a, "refs/tags/%.*s", STR_FMT(word)));
+        agent_app_revision(w->agent, i, &r);
+        return !head || str_eqc(r.subject, head);
+}
+
+bool expect_app_ends(const struct world *w, size_t i, const char *word) {
+        const char *now = status_words[agent_sync_status(w->agent, agent_app(w->agent, i))];
+
+        if (strcmp(word, "any") == 0)
+                return true;
+        return strcmp(word, now) == 0 && (strcmp(word, "Synced") != 0 || has_newest(w, i));
+}
+
+bool expect_settled(const struct world *w) {
+        for (size_t i = 0; w->agent && i < agent_app_count(w->agent); i++) {
+                if (!expect_app_ends(w, i, wanted_end(w, w->config->apps[i].name).p))
                         return false;
         }
-        return true;
+        return w->agent != NULL;
 }

@@ -10,7 +10,7 @@
 
 /* The words of each map; anything else is an error, so that a misspelt expectation does not pass for one. */
 static const char *const top_words[] = { "about",  "agent", "apps",   "cluster", "commits",  "story",   "faults", "expect", "never",
-                                         "ends",   "calm",  "quiet",  "secrets", "controllers", "sweep", "start",  "settle", "bare", NULL };
+                                         "ends",   "calm",  "quiet",  "secrets", "controllers", "sweep", "start",  "settle", "bare",  "before", NULL };
 static const char *const expect_words[] = { "at",    "object", "absent", "path",  "equals",   "missing", "owner", "notOwner", "status",
                                             "app",   "holds",  "writes", "requests", "from",  "to",      "most", "told",   NULL };
 static const char *const never_words[] = { "object", "path", "equals", "deleted", "until", "after", NULL };
@@ -68,6 +68,8 @@ static int check(const struct scenario *s, struct err *err) {
                 r = check_list(s, "never", never_words, err);
         if (r == 0)
                 r = check_steps(s, "story", err);
+        if (r == 0)
+                r = check_steps(s, "before", err);
         return r ? r : check_steps(s, "sweep", err);
 }
 

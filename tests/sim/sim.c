@@ -184,6 +184,7 @@ int main(int argc, char **argv) {
         struct err err = { 0 };
         size_t count;
 
+        setvbuf(stdout, NULL, _IOLBF, 0);
         options_default(&group, 1, a);
         if (options_parse(&group, 1, argc - 1, argv + 1, a, &files, &count, &err) < 0) {
                 fprintf(stderr, "sim: %s\n", err.msg);

@@ -299,7 +299,11 @@ static int64_t jitter_ms(const struct world *w) {
 }
 
 static bool is_synced(const struct world *w) {
-        return w->agent && !w->restart_due && w->settled > w->settled_at_step && expect_settled(w);
+        bool synced = w->agent && !w->restart_due && w->settled > w->settled_at_step;
+
+        for (size_t i = 0; synced && i < agent_app_count(w->agent); i++)
+                synced = expect_app_ends(w, i, "Synced");
+        return synced;
 }
 
 /* When the next step is due, in loop time; for those that wait for something: now, once it is there. */
@@ -440,6 +444,8 @@ static void furnish(struct world *w) {
                 act(w, value_map_end(&apply, w->arena, cluster->line));
         }
         loop_run_for(w->loop, 2000); /* CRDs become Established, names are checked */
+        for (size_t i = 0; i < value_count(value_getc(w->doc, "before")); i++)
+                act(w, value_getc(w->doc, "before")->list.items[i]);
         struct str start = scenario_text(w->doc, "start", "one");
         if (start.n) {
                 value_map_add(&first, STR("push"), value_string(w->arena, start, 0), 0);
@@ -457,6 +463,7 @@ static void begin(struct world *w, const struct run_spec *spec) {
         w->arena = arena_new(0);
         trace_begin(&w->trace, w->loop, spec->live);
         w->marks = map_new(NULL);
+        w->heads = map_new(NULL);
         w->log_fd = memfd_create("log", MFD_CLOEXEC);
         log_init(spec->log ? LOG_DEBUG : LOG_INFO, LOG_TEXT, spec->log ? 2 : w->log_fd);
         struct sandbox_options options = { .no_controllers = !scenario_bool(w->doc, "controllers", false) };
@@ -528,6 +535,7 @@ static void end(struct world *w, struct run_result *ret_result) {
         check_free(w->check);
         config_free(w->config);
         map_free(w->marks);
+        map_free(w->heads);
         buf_done(&w->told);
         trace_done(&w->trace);
         arena_free(w->arena);

@@ -54,6 +54,7 @@ struct world {
         struct trace trace;
         char *failure;      /* the first one */
         struct buf told;    /* what the agent said of objects and troubles, a line each */
+        struct map *heads;  /* ref → name of the commit that was pushed there last */
         struct map *marks;  /* names of steps that were taken → anything */
 
         /* story */

@@ -942,7 +942,8 @@ static void jobs_of_a_slow_pool_end_when_their_time_is_over(void **state) {
         loop_virtual_slow_pool(l, LOOP_POOL_GIT, 5 * SECOND);
         loop_work_start(l, LOOP_POOL_GIT, nothing, note_end, &git);
         loop_work_start(l, LOOP_POOL_CPU, nothing, note_end, &cpu);
-        loop_run_for(l, 5 * SECOND - 1);
+        loop_run_for(l, SECOND);
+        loop_run_for(l, 4 * SECOND - 1);
         assert_int_equal(cpu.n, 1);
         assert_int_equal(git.n, 0);
         loop_run_for(l, 1);
