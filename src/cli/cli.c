@@ -19,6 +19,7 @@ static const struct verb verbs[] = {
         { "diff", cli_diff, "show what a sync would change; exit 1 when anything" },
         { "status", cli_status, "what is in force, from the cluster's inventory" },
         { "render", cli_render, "print the objects of a revision, as they would be applied" },
+        { "sandbox", cli_sandbox, "a Kubernetes API in memory, to try things without a cluster" },
         { "version", cli_version, "print the version" },
 };
 

@@ -21,6 +21,7 @@ int cli_sync(int argc, char **argv);
 int cli_diff(int argc, char **argv);
 int cli_status(int argc, char **argv);
 int cli_render(int argc, char **argv);
+int cli_sandbox(int argc, char **argv);
 int cli_version(int argc, char **argv);
 
 #endif

@@ -44,7 +44,8 @@ struct sandbox_http {
 struct exchange {
         struct sandbox_http *http;
         struct MHD_Connection *connection;
-        struct str uri; /* as it was sent, with query */
+        struct str uri;   /* as it was sent, with query, without the token */
+        struct str token; /* of the path */
         bool begun;     /* the headers are in */
         struct buf body;
         struct arena *arena;
@@ -263,13 +264,18 @@ static bool same_secret(struct str a, struct str b) {
         return differs == 0;
 }
 
-static const struct sandbox_user *find_user(const struct exchange *e) {
+static struct str bearer_token(const struct exchange *e) {
         static const struct str scheme = { "Bearer ", 7 };
         struct str authorization = header(e, MHD_HTTP_HEADER_AUTHORIZATION);
 
         if (authorization.n < scheme.n || strncasecmp(authorization.p, scheme.p, scheme.n) != 0)
-                return NULL;
-        struct str token = str_trim(str_sub(authorization, scheme.n, authorization.n));
+                return (struct str){ 0 };
+        return str_trim(str_sub(authorization, scheme.n, authorization.n));
+}
+
+static const struct sandbox_user *find_user(const struct exchange *e) {
+        struct str token = e->token.n ? e->token : bearer_token(e);
+
         for (size_t i = 0; i < e->http->user_count; i++)
                 if (same_secret(token, e->http->users[i].token))
                         return &e->http->users[i];
@@ -308,7 +314,7 @@ static int identify(struct exchange *e) {
         struct str instead = header(e, "Impersonate-User");
         struct impersonated *as;
 
-        if (!user && header(e, MHD_HTTP_HEADER_AUTHORIZATION).n == 0 && is_public(e->uri)) {
+        if (!user && e->token.n == 0 && header(e, MHD_HTTP_HEADER_AUTHORIZATION).n == 0 && is_public(e->uri)) {
                 e->req.user = STR("system:anonymous");
                 return 0;
         }
@@ -403,6 +409,17 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
                                                         MHD_RESPMEM_PERSISTENT));
 }
 
+/* "/token/TOKEN/api/v1" is "/api/v1" with that token. */
+static void take_token(struct exchange *e) {
+        struct str rest = e->uri;
+
+        if (!str_starts(rest, STR("/token/")))
+                return;
+        rest = str_sub(rest, STR("/token/").n, rest.n);
+        str_next(&rest, '/', &e->token);
+        e->uri = arena_strf(e->arena, "/%.*s", STR_FMT(rest));
+}
+
 /* The first thing known of a request: its URI before anything is decoded. What it returns is the request's own. */
 static void *on_uri(void *ctx, const char *uri, struct MHD_Connection *c) {
         struct exchange *e = mem_zalloc(sizeof *e);
@@ -411,6 +428,7 @@ static void *on_uri(void *ctx, const char *uri, struct MHD_Connection *c) {
         e->connection = c;
         e->arena = arena_new(0);
         e->uri = arena_str(e->arena, str_from(uri));
+        take_token(e);
         e->body = buf_make(KUBE_MAX_REQUEST_BYTES);
         return e;
 }

@@ -4,7 +4,9 @@
  * external-epoll mode on the sandbox's loop, no threads; requests are answered by sandbox_serve() in the order in which
  * they were read.
  *
- * Who asks is told by a bearer token; without a known one the answer is 401, save /healthz, /livez, /readyz, /version.
+ * Who asks is told by a bearer token, or by a path that begins with /token/TOKEN, as kubectl sends no token without TLS
+ * (client-go's clientcmd reads a user's credentials only for https). Without a known one the answer is 401, save for
+ * /healthz, /livez, /readyz and /version.
  * Impersonate-User and Impersonate-Group are obeyed: there is no authorization. A Host header that does not name
  * loopback is refused (403), so that no web page reaches the sandbox by a name of its own.
  *

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `truce sandbox`: a Kubernetes API in memory, to try manifests, truce and kubectl without a cluster. Everything of
+ * substance is in sandbox/; here are flags, files, signals and what a person reads.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "base/option.h"
+#include "cli/cli.h"
+#include "cli/sandbox_files.h"
+#include "cli/session.h"
+
+#define SAVE_AFTER_MS 500 /* changes of half a second are saved together */
+#define TOKEN_BYTES   16
+#define MAX_USERS     64
+
+struct flags {
+        struct str listen, kubeconfig, state, rules;
+        int64_t pod_ready_ms;
+        bool no_controllers;
+        struct option_list load, users;
+};
+
+static const struct option_def options[] = {
+        { .name = "listen", .type = OPTION_TEXT, .at = offsetof(struct flags, listen), .fallback = "127.0.0.1:0",
+          .word = "HOST:PORT", .help = "address on loopback; port 0 takes a free one" },
+        { .name = "kubeconfig", .type = OPTION_TEXT, .at = offsetof(struct flags, kubeconfig),
+          .fallback = "truce-sandbox.kubeconfig", .word = "FILE", .help = "where to write the kubeconfig" },
+        { .name = "state", .type = OPTION_TEXT, .at = offsetof(struct flags, state), .word = "FILE",
+          .help = "keep all objects in this file and begin with what is in it" },
+        { .name = "load", .type = OPTION_LIST, .at = offsetof(struct flags, load), .word = "PATH",
+          .help = "begin with the manifests of this file or folder" },
+        { .name = "rules", .type = OPTION_TEXT, .at = offsetof(struct flags, rules), .word = "FILE",
+          .help = "admission rules: what is refused or changed, as webhooks do" },
+        { .name = "user", .type = OPTION_LIST, .at = offsetof(struct flags, users), .word = "NAME",
+          .help = "one more user, with a context truce-sandbox-NAME" },
+        { .name = "pod-ready", .type = OPTION_DURATION, .at = offsetof(struct flags, pod_ready_ms), .fallback = "200ms",
+          .min = 1, .max = 3600000, .help = "how long a Pod takes to become Ready" },
+        { .name = "no-controllers", .type = OPTION_BOOL, .at = offsetof(struct flags, no_controllers),
+          .help = "a bare API: Deployments get no Pods, nothing scales or is collected" },
+};
+
+struct sandbox_verb {
+        struct flags flags;
+        struct arena *arena;
+        struct loop *loop;
+        struct sandbox *sandbox;
+        struct sandbox_http *http;
+        struct sandbox_user users[MAX_USERS];
+        size_t user_count;
+        struct loop_timer *save;
+        bool save_fails;
+        struct loop_signal *term, *interrupt;
+};
+
+/* ---- users ---- */
+
+static int new_token(struct arena *a, struct str *ret_token, struct err *err) {
+        unsigned char bytes[TOKEN_BYTES];
+        char hex[2 * TOKEN_BYTES + 1];
+
+        if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+                return err_set_errno(err, errno, "no random bytes for a token");
+        for (size_t i = 0; i < sizeof bytes; i++)
+                snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+        *ret_token = arena_str(a, str_from(hex));
+        return 0;
+}
+
+static int add_user(struct sandbox_verb *v, struct str name, struct err *err) {
+        static const struct str groups[] = { { "system:masters", 14 } };
+        struct sandbox_user *u = &v->users[v->user_count];
+
+        if (v->user_count == MAX_USERS)
+                return err_set(err, ERR_INVAL, "--user: at most %d", MAX_USERS - 1);
+        if (name.n == 0 || name.n > 253)
+                return err_set(err, ERR_INVAL, "--user: a name of 1 to 253 bytes");
+        for (size_t i = 0; i < v->user_count; i++)
+                if (str_eq(v->users[i].name, name))
+                        return err_set(err, ERR_INVAL, "--user %.*s: is there already", STR_FMT(name));
+        *u = (struct sandbox_user){ .name = name, .groups = groups, .group_count = ARRAY_LEN(groups) };
+        v->user_count++;
+        return new_token(v->arena, &u->token, err);
+}
+
+static int add_users(struct sandbox_verb *v, struct err *err) {
+        int r = add_user(v, STR("sandbox-admin"), err);
+
+        for (size_t i = 0; r == 0 && i < v->flags.users.count; i++)
+                r = add_user(v, v->flags.users.items[i], err);
+        return r;
+}
+
+/* ---- state ---- */
+
+static int save(struct sandbox_verb *v) {
+        struct err err;
+
+        if (v->flags.state.n == 0)
+                return 0;
+        int r = sandbox_save(v->sandbox, v->flags.state.p, &err);
+        if (r < 0 && !v->save_fails)
+                session_say(str_from(err.msg));
+        v->save_fails = r < 0;
+        return r;
+}
+
+static void on_save(void *ctx) {
+        save(ctx);
+}
+
+static void on_commit(void *ctx, const struct sandbox_commit *c) {
+        struct sandbox_verb *v = ctx;
+
+        (void)c;
+        if (!loop_timer_is_running(v->save))
+                loop_timer_start(v->save, SAVE_AFTER_MS);
+}
+
+/* Loads what is there, then keeps it. */
+static int begin_state(struct sandbox_verb *v, struct err *err) {
+        if (v->flags.state.n == 0)
+                return 0;
+        int r = access(v->flags.state.p, F_OK) < 0 ? 0 : sandbox_load(v->sandbox, v->flags.state.p, err);
+        if (r == 0)
+                r = sandbox_save(v->sandbox, v->flags.state.p, err); /* what cannot be kept is known at once */
+        if (r < 0)
+                return err_wrap(err, r, "--state");
+        v->save = loop_timer_new(v->loop, on_save, v);
+        sandbox_observe(v->sandbox, on_commit, v);
+        return 0;
+}
+
+/* ---- life ---- */
+
+static void on_stop(void *ctx, int signum) {
+        struct sandbox_verb *v = ctx;
+
+        (void)signum;
+        loop_stop(v->loop);
+}
+
+static int load_all(struct sandbox_verb *v, struct err *err) {
+        size_t loaded = 0;
+        int r = v->flags.rules.n ? sandbox_load_rules(v->sandbox, v->flags.rules, err) : 0;
+
+        if (r < 0)
+                return err_wrap(err, r, "--rules");
+        for (size_t i = 0; i < v->flags.load.count; i++) {
+                r = sandbox_load_manifests(v->sandbox, v->flags.load.items[i], &loaded, err);
+                if (r < 0)
+                        return err_wrap(err, r, "--load");
+        }
+        return 0;
+}
+
+static struct str server_url(const struct sandbox_verb *v) {
+        struct str listen = v->flags.listen;
+        size_t colon = listen.n;
+
+        while (colon && listen.p[colon - 1] != ':')
+                colon--;
+        return arena_strf(v->arena, "http://%.*s%u", STR_FMT(str_sub(listen, 0, colon)), sandbox_http_port(v->http));
+}
+
+static int start(struct sandbox_verb *v, struct err *err) {
+        const struct sandbox_options o = { .no_controllers = v->flags.no_controllers,
+                                           .pod_ready_ms = v->flags.pod_ready_ms };
+        int r = add_users(v, err);
+
+        if (r < 0)
+                return r;
+        v->loop = loop_new(1, 1, err);
+        if (!v->loop)
+                return err->code;
+        v->term = loop_signal_new(v->loop, SIGTERM, on_stop, v);
+        v->interrupt = loop_signal_new(v->loop, SIGINT, on_stop, v);
+        v->sandbox = sandbox_new(v->loop, &o);
+        r = begin_state(v, err);
+        if (r == 0)
+                r = load_all(v, err);
+        if (r == 0)
+                r = sandbox_http_new(v->sandbox, v->flags.listen, v->users, v->user_count, &v->http, err);
+        if (r == 0)
+                r = sandbox_write_kubeconfig(v->flags.kubeconfig.p, server_url(v), v->users, v->user_count, err);
+        return r;
+}
+
+static void stop(struct sandbox_verb *v) {
+        sandbox_http_free(v->http);
+        loop_timer_free(v->save);
+        sandbox_free(v->sandbox);
+        loop_signal_free(v->term);
+        loop_signal_free(v->interrupt);
+        loop_free(v->loop);
+        arena_free(v->arena);
+}
+
+/* ---- what a person reads ---- */
+
+static void greet(const struct sandbox_verb *v) {
+        _cleanup_(mem_freep) char *path = realpath(v->flags.kubeconfig.p, NULL);
+        _cleanup_(buf_done) struct buf ready = buf_make(64);
+
+        duration_print(v->flags.pod_ready_ms, &ready);
+        printf("truce sandbox: a Kubernetes API in memory, at %s\n\n", server_url(v).p);
+        printf("  export KUBECONFIG=%s\n", path ? path : v->flags.kubeconfig.p);
+        printf("  kubectl apply --server-side -f deploy/\n"
+               "  truce diff --repo . --allow-file-repositories --path deploy --namespace default\n\n");
+        printf("It is no cluster: nothing runs in its Pods, there is no network, no RBAC, no webhook and no CEL.\n");
+        if (v->flags.no_controllers)
+                printf("Without controllers: Deployments get no Pods, and nothing is collected.\n");
+        else
+                printf("Pods become Ready after %s.\n", ready.p);
+        if (v->flags.state.n)
+                printf("Objects are kept in %s.", v->flags.state.p);
+        else
+                printf("Objects are gone when it ends (--state FILE keeps them).");
+        printf(" Ctrl-C ends it.\n");
+        fflush(stdout);
+}
+
+static void print_help(const struct option_group *group) {
+        _cleanup_(buf_done) struct buf out = buf_make(64 * 1024);
+
+        options_help(group, 1, &out);
+        printf("usage: truce sandbox [flags]\n\n"
+               "A Kubernetes API in memory, on loopback, for kubectl, truce and other clients. It is no cluster.\n\n%s",
+               out.p);
+}
+
+static int parse(struct sandbox_verb *v, const struct option_group *group, int argc, char **argv, struct err *err) {
+        const struct str *operands;
+        size_t operand_count;
+
+        options_default(group, 1, v->arena);
+        int r = options_parse(group, 1, argc, argv, v->arena, &operands, &operand_count, err);
+        if (r == 0 && operand_count)
+                r = err_set(err, ERR_INVAL, "what is '%.*s'? (truce sandbox --help)", STR_FMT(operands[0]));
+        return r;
+}
+
+int cli_sandbox(int argc, char **argv) {
+        struct sandbox_verb v = { .arena = arena_new(0) };
+        const struct option_group group = { "Sandbox", options, ARRAY_LEN(options), &v.flags };
+        struct err err = { 0 };
+        int r = 0;
+
+        if (options_want_help(argc, argv)) {
+                print_help(&group);
+        } else {
+                r = parse(&v, &group, argc, argv, &err);
+                if (r == 0)
+                        r = start(&v, &err);
+                if (r == 0) {
+                        greet(&v);
+                        loop_run(v.loop);
+                        r = save(&v) < 0 ? ERR_INTERNAL : 0;
+                }
+        }
+        int result = r == 0 ? CLI_OK : err.code ? session_fail(&err) : CLI_ERROR;
+        stop(&v);
+        return result;
+}

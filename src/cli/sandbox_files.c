@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/sandbox_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/yaml.h"
+
+#define KUBECONFIG_MARK "# Written by truce sandbox, and replaced at its next start.\n"
+#define MAX_FOLDER_DEPTH 32
+#define SERVED_AFTER_MS 5000 /* a definition's kind, at the latest */
+
+/* ---- reading ---- */
+
+static int read_file(const char *path, struct arena *a, struct str *ret_text, struct err *err) {
+        _cleanup_(buf_done) struct buf text = buf_make(YAML_MAX_DOCUMENT_BYTES);
+        char piece[64 * KIB];
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t n;
+
+        if (fd < 0)
+                return err_set_errno(err, errno, "cannot read %s", path);
+        while ((n = read(fd, piece, sizeof piece)) > 0)
+                buf_add(&text, (struct str){ piece, (size_t)n });
+        int why = errno;
+        close(fd);
+        if (n < 0)
+                return err_set_errno(err, why, "cannot read %s", path);
+        *ret_text = arena_str(a, buf_str(&text));
+        return buf_check(&text, path, err);
+}
+
+static int read_documents(const char *path, struct arena *a, const struct yaml_document **ret_docs, size_t *ret_count,
+                          struct err *err) {
+        struct str text;
+        int r = read_file(path, a, &text, err);
+
+        if (r < 0)
+                return r;
+        r = yaml_parse(text, a, ret_docs, ret_count, err);
+        return r < 0 ? err_wrap(err, r, "%s", path) : 0;
+}
+
+/* ---- the kubeconfig ---- */
+
+struct entry {
+        struct str context, url, user, token;
+};
+
+static struct entry entry_of(struct str server, const struct sandbox_user *u, bool is_first, struct arena *a) {
+        return (struct entry){
+                .context = is_first ? STR("truce-sandbox") : arena_strf(a, "truce-sandbox-%.*s", STR_FMT(u->name)),
+                .url = arena_strf(a, "%.*s/token/%.*s", STR_FMT(server), STR_FMT(u->token)),
+                .user = u->name,
+                .token = u->token,
+        };
+}
+
+static void add_pair(struct buf *out, const char *before, struct str text) {
+        buf_addc(out, before);
+        value_print_string(text, out);
+}
+
+/* A cluster, a user and a context: the token stands in the cluster's path for clients that send none without TLS. */
+static void print_entries(struct buf *out, const struct entry *e, size_t count) {
+        buf_addc(out, "clusters:\n");
+        for (size_t i = 0; i < count; i++) {
+                add_pair(out, "- {\"name\": ", e[i].context);
+                add_pair(out, ", \"cluster\": {\"server\": ", e[i].url);
+                buf_addc(out, "}}\n");
+        }
+        buf_addc(out, "users:\n");
+        for (size_t i = 0; i < count; i++) {
+                add_pair(out, "- {\"name\": ", e[i].user);
+                add_pair(out, ", \"user\": {\"token\": ", e[i].token);
+                buf_addc(out, "}}\n");
+        }
+        buf_addc(out, "contexts:\n");
+        for (size_t i = 0; i < count; i++) {
+                add_pair(out, "- {\"name\": ", e[i].context);
+                add_pair(out, ", \"context\": {\"cluster\": ", e[i].context);
+                add_pair(out, ", \"namespace\": \"default\", \"user\": ", e[i].user);
+                buf_addc(out, "}}\n");
+        }
+}
+
+static void print_kubeconfig(struct buf *out, struct str server, const struct sandbox_user *users, size_t count) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct entry *entries = arena_alloc(a, count * sizeof *entries);
+
+        for (size_t i = 0; i < count; i++)
+                entries[i] = entry_of(server, &users[i], i == 0, a);
+        buf_addc(out, KUBECONFIG_MARK "apiVersion: v1\nkind: Config\n");
+        print_entries(out, entries, count);
+        buf_addc(out, "current-context: truce-sandbox\n");
+}
+
+/* Nobody's own kubeconfig may be lost by a wrong flag. */
+static int check_is_ours(const char *path, struct err *err) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct str text;
+
+        if (access(path, F_OK) < 0)
+                return 0;
+        int r = read_file(path, a, &text, err);
+        if (r < 0)
+                return r;
+        if (text.n && !str_starts(text, STR(KUBECONFIG_MARK)))
+                return err_set(err, ERR_INVAL, "%s was not written by truce sandbox, so it is not replaced", path);
+        return 0;
+}
+
+static int write_new(const char *path, struct str text) {
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+        if (fd < 0)
+                return -1;
+        ssize_t n = fchmod(fd, 0600) < 0 ? -1 : write(fd, text.p, text.n);
+        return close(fd) < 0 || n != (ssize_t)text.n ? -1 : 0;
+}
+
+int sandbox_write_kubeconfig(const char *path, struct str server, const struct sandbox_user *users, size_t count,
+                             struct err *err) {
+        _cleanup_(buf_done) struct buf out = buf_make(MIB), temporary = buf_make(GIT_MAX_PATH_BYTES);
+        int r = check_is_ours(path, err);
+
+        if (r < 0)
+                return r;
+        print_kubeconfig(&out, server, users, count);
+        buf_addf(&temporary, "%s.new", path);
+        if (write_new(temporary.p, buf_str(&out)) < 0 || rename(temporary.p, path) < 0) {
+                int why = errno;
+
+                unlink(temporary.p);
+                return err_set_errno(err, why, "cannot write %s", path);
+        }
+        return 0;
+}
+
+/* ---- manifests ---- */
+
+struct loading {
+        struct arena *arena;
+        struct {
+                const struct value *value;
+                struct str file;
+        } *items;
+        size_t count, cap;
+};
+
+static void collect(struct loading *l, const struct value *object, struct str file) {
+        struct str kind = value_text(value_getc(object, "kind"));
+        const struct value *items = value_getc(object, "items");
+
+        if (str_ends(kind, STR("List")) && value_is(items, VALUE_LIST)) {
+                for (size_t i = 0; i < items->list.count; i++)
+                        collect(l, items->list.items[i], file);
+                return;
+        }
+        l->items = mem_grow(l->items, &l->cap, l->count + 1, sizeof *l->items);
+        l->items[l->count].value = object;
+        l->items[l->count++].file = file;
+}
+
+static int collect_file(struct loading *l, struct str path, struct err *err) {
+        const struct yaml_document *docs;
+        size_t count;
+        int r = read_documents(path.p, l->arena, &docs, &count, err);
+
+        for (size_t i = 0; r == 0 && i < count; i++)
+                if (docs[i].value)
+                        collect(l, docs[i].value, path);
+        return r;
+}
+
+static bool is_manifest(const char *name) {
+        struct str s = str_from(name);
+
+        return str_ends(s, STR(".yaml")) || str_ends(s, STR(".yml")) || str_ends(s, STR(".json"));
+}
+
+static int not_hidden(const struct dirent *entry) {
+        return entry->d_name[0] != '.';
+}
+
+static int collect_path(struct loading *l, struct str path, unsigned depth, struct err *err);
+
+static int collect_folder(struct loading *l, struct str path, unsigned depth, struct err *err) {
+        struct dirent **entries = NULL;
+        int count = scandir(path.p, &entries, not_hidden, alphasort), r = 0;
+
+        if (count < 0)
+                return err_set_errno(err, errno, "cannot read %s", path.p);
+        if (depth > MAX_FOLDER_DEPTH)
+                r = err_set(err, ERR_LIMIT, "%s: folders nest deeper than %d", path.p, MAX_FOLDER_DEPTH);
+        for (int i = 0; i < count; i++) {
+                struct str below = arena_strf(l->arena, "%s/%s", path.p, entries[i]->d_name);
+                struct stat st;
+                bool is_wanted = stat(below.p, &st) == 0 && (S_ISDIR(st.st_mode) || is_manifest(below.p));
+
+                if (r == 0 && is_wanted)
+                        r = collect_path(l, below, depth + 1, err);
+                free(entries[i]);
+        }
+        free(entries);
+        return r;
+}
+
+static int collect_path(struct loading *l, struct str path, unsigned depth, struct err *err) {
+        struct stat st;
+
+        if (stat(path.p, &st) < 0)
+                return err_set_errno(err, errno, "cannot read %s", path.p);
+        return S_ISDIR(st.st_mode) ? collect_folder(l, path, depth, err) : collect_file(l, path, err);
+}
+
+static unsigned rank(const struct value *object) {
+        struct str kind = value_text(value_getc(object, "kind"));
+
+        return str_eqc(kind, "CustomResourceDefinition") ? 0 : str_eqc(kind, "Namespace") ? 1 : 2;
+}
+
+/* The kind of a definition is served a moment after it was added. */
+static int add_when_served(struct sandbox *s, const struct value *object, struct err *err) {
+        int r = sandbox_add(s, object, err);
+
+        for (int64_t waited_ms = 0; r == ERR_NOTFOUND && waited_ms < SERVED_AFTER_MS; waited_ms += 50) {
+                loop_run_for(sandbox_loop(s), 50);
+                r = sandbox_add(s, object, err);
+        }
+        return r;
+}
+
+static int add_collected(struct sandbox *s, const struct loading *l, struct err *err) {
+        for (size_t i = 0; i < 3 * l->count; i++) {
+                const struct value *object = l->items[i % l->count].value;
+
+                if (rank(object) != i / l->count)
+                        continue;
+                int r = i / l->count < 2 ? sandbox_add(s, object, err) : add_when_served(s, object, err);
+                if (r < 0)
+                        return err_wrap(err, r, "%s: %.*s '%.*s'", l->items[i % l->count].file.p,
+                                        STR_FMT(value_text(value_getc(object, "kind"))),
+                                        STR_FMT(value_text(value_path(object, "metadata", "name", NULL))));
+        }
+        return 0;
+}
+
+int sandbox_load_manifests(struct sandbox *s, struct str path, size_t *ret_count, struct err *err) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct loading l = { .arena = a };
+        int r = collect_path(&l, arena_str(a, path), 0, err);
+
+        if (r == 0)
+                r = add_collected(s, &l, err);
+        if (r == 0)
+                *ret_count = l.count;
+        free(l.items);
+        return r;
+}
+
+int sandbox_load_rules(struct sandbox *s, struct str path, struct err *err) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct yaml_document *docs;
+        size_t count;
+        struct str file = arena_str(a, path);
+        int r = read_documents(file.p, a, &docs, &count, err);
+
+        if (r < 0)
+                return r;
+        if (count != 1 || !docs[0].value)
+                return err_set(err, ERR_INVAL, "%s: not one document", file.p);
+        r = sandbox_set_rules(s, docs[0].value, err);
+        return r < 0 ? err_wrap(err, r, "%s", file.p) : 0;
+}

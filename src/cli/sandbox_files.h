@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of `truce sandbox`: the kubeconfig that it writes, and the manifests and rules that it reads.
+ *
+ * Thread rule: loop thread only; reading manifests runs the loop while a CustomResourceDefinition becomes served.
+ */
+#ifndef TRUCE_CLI_SANDBOX_FILES_H
+#define TRUCE_CLI_SANDBOX_FILES_H
+
+#include "sandbox/http.h"
+
+/*
+ * A kubeconfig for `server` with a context for each user, the first being current. Mode 0600, replaced whole. A file that is
+ * there and was not written by this function is left alone: INVAL.
+ */
+int sandbox_write_kubeconfig(const char *path, struct str server, const struct sandbox_user *users, size_t count,
+                             struct err *err);
+
+/*
+ * Adds the objects of a file, or of all .yaml, .yml and .json files of a folder and those below: definitions first,
+ * namespaces next, the rest in the order of the paths. Errors name the file and the object.
+ */
+int sandbox_load_manifests(struct sandbox *s, struct str path, size_t *ret_count, struct err *err);
+
+/* Admission rules (sandbox_set_rules()). */
+int sandbox_load_rules(struct sandbox *s, struct str path, struct err *err);
+
+#endif
