@@ -15,20 +15,21 @@ int64_t sets_size(const struct rollout *r) {
         return n;
 }
 
-int64_t sets_available(const struct rollout *r) {
-        int64_t n = 0;
-
-        for (size_t i = 0; i < r->count; i++)
-                n += r->sets[i].available;
-        return n;
-}
-
 static int64_t min(int64_t a, int64_t b) {
         return a < b ? a : b;
 }
 
 static int64_t max(int64_t a, int64_t b) {
         return a > b ? a : b;
+}
+
+/* A set that has to shrink still counts Pods that are about to go. */
+static int64_t sets_available(const struct rollout *r) {
+        int64_t n = 0;
+
+        for (size_t i = 0; i < r->count; i++)
+                n += min(r->sets[i].available, r->sets[i].size);
+        return n;
 }
 
 /* ---- one set ---- */

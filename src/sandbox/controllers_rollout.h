@@ -34,7 +34,6 @@ struct rollout {
 
 struct set set_read(struct version *v);
 int64_t sets_size(const struct rollout *r);
-int64_t sets_available(const struct rollout *r);
 
 /* The size of the current set when it may grow. */
 int64_t rollout_new_size(const struct rollout *r);
