@@ -45,6 +45,7 @@ struct item {
         char *awaited_rv;       /* our write's resourceVersion, not seen in the watch yet */
         int64_t noticed_ms;     /* when a change was noticed that has not been decided on yet; 0: none */
         int64_t retry_at_ms;    /* FAILED; 0: no retry */
+        bool lost;              /* FAILED because the API server could not be reached */
         unsigned attempts;      /* failures in a row */
         int64_t ended_ms;       /* of the last attempt */
         int64_t hold_until_ms;  /* replicas are not taken back before; 0: no hold was begun */
@@ -113,6 +114,8 @@ struct app {
         bool discovering;
         int64_t discovered_ms;        /* when discovery was asked last because of parked kinds */
         unsigned discoveries;         /* in a row without effect */
+        bool promised;                /* a CRD of this set that was applied gives a kind that is still parked */
+        int64_t promised_since_ms;    /* 0: not yet looked at; the promise is believed for a while only */
         size_t awaited;               /* items with awaited_rv */
         struct app_counts counts;
         struct err err;
@@ -126,6 +129,8 @@ struct app {
 /* The pump runs in a later turn; more calls before that are one. */
 void app_kick(struct app *app);
 void item_queue(struct item *item);
+/* Its op ends without a verdict: it is begun anew when its turn comes. */
+void item_postpone(struct item *item);
 /* Ends the item's work: state, outcome hook, retry. `err` for FAILED and REFUSED. */
 void item_finish(struct item *item, enum item_state state, const struct outcome *outcome, const struct err *err);
 /* The same without an op: the kind cannot be read, the object is parked … */
@@ -151,6 +156,7 @@ bool app_superset_is_saved(struct app *app);
 bool app_namespace_is_ready(struct app *app);
 bool app_apply(struct app *app); /* true: something is left to do or under way */
 bool app_look_for_parked_kinds(struct app *app);
+void app_forget_parked_kinds(struct app *app);
 void app_tell_parked(struct app *app);
 /* Stores the inventory with this status text. */
 void app_save(struct app *app, struct str status);

@@ -4,6 +4,8 @@
  */
 #include "agent/app_impl.h"
 
+#define SPREAD_MS 1000
+
 void item_free(void *p) {
         struct item *item = p;
 
@@ -129,11 +131,30 @@ static void schedule_retry(struct item *item, const struct err *err) {
 
         item->attempts++;
         item->retry_at_ms = 0;
+        item->lost = err->code == ERR_UNREACHABLE || err->code == ERR_TIMEOUT;
         if (!err_is_transient(err->code) || (!mishap && retry->limit >= 0 && item->attempts > retry->limit))
                 return;
         item->retry_at_ms = loop_now_ms(app->env.loop) + backoff_after(mishap ? &BACKOFF_OBJECT : &slow, item->attempts, err,
                                                                        (unsigned)loop_random(app->env.loop, 1000));
         app_wake(app, item->retry_at_ms);
+}
+
+/* Back-off was for a server that is away; many objects still do not come back at once. */
+void app_server_is_back(struct app *app) {
+        int64_t now_ms = loop_now_ms(app->env.loop);
+        size_t at = 0;
+        void *p;
+
+        while (map_next(app->items, &at, NULL, &p)) {
+                struct item *item = p;
+
+                if (item->state != ITEM_FAILED || !item->lost)
+                        continue;
+                item->lost = false;
+                item->attempts = 0;
+                item->retry_at_ms = now_ms + (int64_t)loop_random(app->env.loop, SPREAD_MS);
+                app_wake(app, item->retry_at_ms);
+        }
 }
 
 /* Without self-heal what this commit has brought about is only looked at; what it has not yet is still applied. */
@@ -169,6 +190,14 @@ void item_finish(struct item *item, enum item_state state, const struct outcome 
                 item_queue(item);
         }
         app_kick(app);
+}
+
+void item_postpone(struct item *item) {
+        item->app->queue[item->stage].running--;
+        item->app->running--;
+        item->state = ITEM_OUT_OF_SYNC;
+        item->again = false;
+        item_queue(item);
 }
 
 /* An end without an op: the kind cannot be read, the object is parked … */

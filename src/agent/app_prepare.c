@@ -215,7 +215,7 @@ static void namespace_answered(void *ctx, const struct kube_result *result) {
 
         app->namespace_op = NULL;
         app->namespace_ready = true;
-        if (result->err.code)
+        if (result->err.code && result->status.conflict != KUBE_CONFLICT_RESOURCE_VERSION)
                 app_trouble(app, "namespace", &result->err);
         app_kick(app);
 }
@@ -233,7 +233,8 @@ static bool anything_to_create_in(struct app *app, struct str ns) {
 
 /*
  * CreateNamespace=true: as Argo CD, the destination namespace is made when it is missing, without marks of ours, and is
- * never pruned; a Namespace object in Git has precedence. Asked only when something is about to be created in it.
+ * never pruned; a Namespace object in Git has precedence. Asked only when something is about to be created in it. The
+ * resourceVersion is one that no object has: a namespace that exists is left as it is.
  */
 bool app_namespace_is_ready(struct app *app) {
         struct str ns = app->config->destination_namespace;
@@ -249,8 +250,8 @@ bool app_namespace_is_ready(struct app *app) {
         }
         struct kube_location at = { .version = STR("v1"), .plural = STR("namespaces"), .name = ns };
         struct kube_write how = { .field_manager = STR(OWN_MANAGER) };
-        struct str body = arena_strf(a, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%.*s\"}}",
-                                     STR_FMT(ns));
+        struct str body = arena_strf(a, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%.*s\","
+                                     "\"resourceVersion\":\"1\"}}", STR_FMT(ns));
         app->counts.requests++;
         app->namespace_op = kube_client_apply(app->env.client, &at, body, &how, namespace_answered, app);
         return false;

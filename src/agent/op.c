@@ -7,6 +7,7 @@
  *   dry-run      changes nothing → fingerprint; else the difference is told (diff) or applied (sync)
  *   apply        fingerprint from the response; once more round when a scaler may want a hand-over
  *   JSON patch   a hand-over or take-over; the response is checked and decided on
+ *   creation     an apply that only a missing object takes (NEVER_RV); who was there first is adopted
  *   409, 422     fields: decide_conflict(); everything else: GET and decide again, at most OP_MAX_ROUNDS times
  *   no answer    the outcome is unknown: GET and decide again
  *
@@ -22,6 +23,12 @@
 #define OP_JITTER_MS 500
 #define OP_SLOW_MS 5000
 #define NOTES_MAX_BYTES (64 * 1024)
+/*
+ * No object ever has this resourceVersion (etcd's first revision is empty). An apply that carries it creates what is
+ * missing and is refused with a conflict where something stands, which makes it the creation that apply lacks: without it
+ * an object that somebody made a moment ago would be taken for ours, and pruned one day.
+ */
+#define NEVER_RV STR("1")
 
 enum op_await { OP_NOTHING, OP_GET, OP_DRY_RUN, OP_APPLY, OP_PATCH };
 
@@ -442,6 +449,8 @@ static void apply_answered(struct op *op, const struct kube_result *result) {
         if (!op->before && old)
                 op->before = str_dup(value_canonical(op->arena, old));
         op->created |= result->http_status == 201;
+        if (result->http_status == 201 && app_entry(op->app, op->item->desired->id))
+                app_entry(op->app, op->item->desired->id)->flags &= ~(unsigned)INVENTORY_ADOPTED; /* that one is gone */
         if (take_write(op, result->body, &err) < 0) {
                 fail(op, &err);
                 return;
@@ -497,6 +506,14 @@ static void log_request(const struct op *op, const char *what) {
                           arena_str(op->arena, op->decision.reason).p, NULL);
 }
 
+static const struct value *body_of(struct op *op, bool dry_run) {
+        const struct str rv[] = { STR("metadata"), STR("resourceVersion") };
+
+        if (op->decision.verdict != DECIDE_CREATE || dry_run)
+                return op->decision.body;
+        return value_with_path(op->arena, op->decision.body, rv, 2, value_string(op->arena, NEVER_RV, 0));
+}
+
 static void send_apply(struct op *op, bool dry_run) {
         struct kube_location at = location(op);
         struct kube_write how = { .field_manager = STR(OWN_MANAGER), .force = op->decision.force, .dry_run = dry_run,
@@ -509,7 +526,7 @@ static void send_apply(struct op *op, bool dry_run) {
                 op->app->counts.dry_runs++;
         else
                 op->app->counts.writes++;
-        sent(op, kube_client_apply(op->app->env.client, &at, value_canonical(op->arena, op->decision.body), &how,
+        sent(op, kube_client_apply(op->app->env.client, &at, value_canonical(op->arena, body_of(op, dry_run)), &how,
                                    answered, op));
 }
 
@@ -543,7 +560,43 @@ static void refuse(struct op *op) {
         finish(op, ITEM_REFUSED, (struct outcome){ .kind = OUTCOME_REFUSED, .err = &err }, &err);
 }
 
+/*
+ * Is it somebody else's object that we are about to write for the first time? The inventory did not know it when it was
+ * saved: the object came since, under the name of one that we would have made, or had made.
+ */
+static bool adopts(struct op *op) {
+        const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
+        enum decide_verdict verdict = op->decision.verdict;
+        struct tracking t = app_tracking(op->app);
+        struct tracker who;
+
+        if (!op->in.live || !e || op->mode == DECIDE_DIFF || op->app->mode == DECIDE_DIFF || (e->flags & INVENTORY_ADOPTED) ||
+            verdict == DECIDE_WAIT || verdict == DECIDE_REFUSE)
+                return false;
+        if (e->uid && str_eqc(value_text(value_path(op->in.live, "metadata", "uid", NULL)), e->uid))
+                return false;
+        tracking_read(&t, op->in.live, NULL, op->arena, &who);
+        return who.kind != TRACKER_OURS;
+}
+
+/* That it is adopted is stored before it is touched: the op ends, and is begun anew when the inventory is saved. */
+static void adopt(struct op *op) {
+        struct item *item = op->item;
+
+        app_entry(op->app, item->desired->id)->flags |= INVENTORY_ADOPTED;
+        op->app->inventory_dirty = true;
+        op->app->superset_saved = false;
+        item->noticed_ms = op->noticed_ms;
+        item->op = NULL;
+        op_free(op);
+        item_postpone(item);
+}
+
 static void send_decision(struct op *op) {
+        if (adopts(op)) {
+                adopt(op);
+                return;
+        }
         item_keep_withheld(op->item, &op->decision);
         switch (op->decision.verdict) {
         case DECIDE_NOTHING:
