@@ -92,7 +92,7 @@ static void run_all_moments(struct totals *t, const struct run_spec *spec) {
                 run_moments(t, *spec, MOMENT_LATE_WRITE, count.writes);
         }
         if (t->settings->sweep && value_getc(spec->scenario->doc, "sweep"))
-                run_moments(t, *spec, MOMENT_BEFORE_REQUEST, count.requests);
+                run_moments(t, *spec, MOMENT_BEFORE_REQUEST, count.busy_requests);
 }
 
 static bool read_moment(struct str text, struct run_spec *spec) {

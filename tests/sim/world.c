@@ -265,6 +265,12 @@ static struct str meta(const struct value *object, const char *key) {
         return value_text(value_path(object, "metadata", key, NULL));
 }
 
+static void show_commit(struct world *w, const struct sandbox_commit *c) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+
+        trace_add(&w->trace, "          %s", value_canonical(a, c->after ? c->after : c->before).p);
+}
+
 static void on_commit(void *ctx, const struct sandbox_commit *c) {
         struct world *w = ctx;
         bool ours = check_is_ours(c);
@@ -273,6 +279,8 @@ static void on_commit(void *ctx, const struct sandbox_commit *c) {
                   STR_FMT(c->user), STR_FMT(c->manager), !c->before ? "creates" : c->after ? "changes" : "removes",
                   STR_FMT(c->kind), STR_FMT(c->namespace), STR_FMT(c->name), c->subresource.n ? " " : "",
                   STR_FMT(c->subresource), STR_FMT(meta(c->after ? c->after : c->before, "uid")));
+        if (w->trace.live)
+                show_commit(w, c);
         check_commit(w->check, c);
         expect_never(w, c);
         if (!ours) {
@@ -404,6 +412,7 @@ static void calm_down(struct world *w) {
 static void be_quiet(struct world *w) {
         int64_t quiet_ms = scenario_ms(w->doc, "quiet", QUIET_MS);
 
+        w->busy_requests = w->all_requests;
         if (!quiet_ms || w->failure)
                 return;
         trace_add(&w->trace, "quiet     nothing may happen from here on");
@@ -531,7 +540,7 @@ static void end(struct world *w, struct run_result *ret_result) {
         if (w->failure)
                 report(w);
         *ret_result = (struct run_result){ w->failure != NULL, w->trace.hash, world_now_ms(w), w->trace.count,
-                                           w->all_requests, w->all_writes, w->all_commits };
+                                           w->all_requests, w->all_writes, w->all_commits, w->busy_requests };
         check_free(w->check);
         config_free(w->config);
         map_free(w->marks);

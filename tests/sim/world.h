@@ -36,6 +36,7 @@ struct run_result {
         uint64_t hash;
         int64_t virtual_ms;
         uint64_t events, requests, writes, commits;
+        uint64_t busy_requests; /* those before everything was quiet */
 };
 
 struct check;
@@ -77,6 +78,7 @@ struct world {
         /* counters of requests and commits of the agent */
         uint64_t requests, watches, writes, commits;
         uint64_t all_requests, all_writes, all_commits; /* not set back by the step `count` */
+        uint64_t busy_requests;
         int log_fd;
 };
 
