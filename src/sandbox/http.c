@@ -21,7 +21,7 @@
 #include "sandbox/sandbox_impl.h"
 #include "sandbox/status.h"
 
-#define CONNECTION_MEMORY_BYTES (32 * KIB)
+#define CONNECTION_MEMORY_BYTES (64 * KIB) /* headers and query, 64 bytes for each of their names */
 #define READ_BLOCK_BYTES (16 * KIB)
 #define WATCH_MAX_BYTES (256 * MIB) /* initial events of everything a sandbox may hold */
 #define MAX_IMPERSONATED_GROUPS 32
@@ -147,6 +147,17 @@ static void wake(struct exchange *e) {
         loop_timer_start(e->http->timer, 0);
 }
 
+static int connection_fd(const struct exchange *e) {
+        return MHD_get_connection_info(e->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+/* libmicrohttpd waits until the client reads: the end of the connection is what ends that. */
+static void give_up(struct exchange *e) {
+        e->broken = true;
+        shutdown(connection_fd(e), SHUT_RDWR);
+        wake(e);
+}
+
 static void on_line(void *ctx, struct str line) {
         struct exchange *e = ctx;
 
@@ -157,8 +168,10 @@ static void on_line(void *ctx, struct str line) {
                 e->sent = 0;
         }
         buf_add(&e->lines, line);
-        e->broken = e->lines.overflow || (e->started && pending(e) > SANDBOX_HTTP_MAX_PENDING_BYTES + e->initial);
-        wake(e);
+        if (e->lines.overflow || (e->started && pending(e) > SANDBOX_HTTP_MAX_PENDING_BYTES + e->initial))
+                give_up(e);
+        else
+                wake(e);
 }
 
 static void on_end(void *ctx) {
@@ -174,8 +187,7 @@ static const struct sandbox_watcher watcher = { .line = on_line, .end = on_end }
 static void on_gone(void *ctx, unsigned events) {
         struct exchange *e = ctx;
         char byte;
-        int fd = MHD_get_connection_info(e->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        ssize_t n = recv(fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
+        ssize_t n = recv(connection_fd(e), &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
 
         (void)events;
         if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR))) {
@@ -189,11 +201,8 @@ static void on_gone(void *ctx, unsigned events) {
 static void sleep_until_line(struct exchange *e) {
         e->suspended = true;
         MHD_suspend_connection(e->connection);
-        if (!e->gone) {
-                int fd = MHD_get_connection_info(e->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-
-                e->gone = loop_io_new(e->http->loop, fd, on_gone, e);
-        }
+        if (!e->gone)
+                e->gone = loop_io_new(e->http->loop, connection_fd(e), on_gone, e);
         loop_io_want(e->gone, LOOP_IO_READ);
 }
 
