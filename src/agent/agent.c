@@ -134,6 +134,13 @@ static void on_kind_changed(void *ctx, const struct cluster_kind *kind) {
                 app_kinds_changed(agent->entries[i].app);
 }
 
+static void on_back(void *ctx) {
+        struct agent *agent = ctx;
+
+        for (size_t i = 0; i < agent->count; i++)
+                app_server_is_back(agent->entries[i].app);
+}
+
 /* --- Git's events ----------------------------------------------------------------------------------------------- */
 
 static void on_news(void *ctx, const struct poll_news *news, const struct err *err) {
@@ -347,7 +354,7 @@ static int subscribe(struct entry *e, struct err *err) {
         return 0;
 }
 
-static const struct cluster_hooks cluster_hooks = { on_keep, on_changed, on_kind_changed, on_discovery };
+static const struct cluster_hooks cluster_hooks = { on_keep, on_changed, on_kind_changed, on_back, on_discovery };
 
 int agent_new(struct loop *l, struct kube_transport *t, const struct config *config,
               const struct agent_options *options, const struct agent_hooks *hooks, void *ctx,

@@ -227,6 +227,21 @@ void app_trouble(struct app *app, const char *what, const struct err *err) {
         app->env.hooks.trouble(app->env.ctx, app, what, err);
 }
 
+/* What was learnt since the inventory was stored is not in it: what is synced is looked at, which costs no request. */
+static void note_all_again(struct app *app) {
+        size_t at = 0;
+        void *p;
+
+        while (map_next(app->items, &at, NULL, &p)) {
+                struct item *item = p;
+
+                if (item->state != ITEM_SYNCED)
+                        continue;
+                item_look_or_heal(item);
+                item_queue(item);
+        }
+}
+
 static void loaded(void *ctx, struct inventory *inv, const struct err *err) {
         struct app *app = ctx;
 
@@ -241,8 +256,27 @@ static void loaded(void *ctx, struct inventory *inv, const struct err *err) {
         app->inventory = inv;
         if (app->desired && !app->config->self_heal && was_attempted(app))
                 look_only(app);
+        note_all_again(app);
         app->env.hooks.loaded(app->env.ctx, app);
         app_kick(app);
+}
+
+void app_reload(struct app *app) {
+        app->reload_due = true;
+        app_prune_free(TAKE_PTR(app->prune));
+        app->prune_done = false;
+        app_kick(app);
+}
+
+/* True when it may go on with the inventory at hand, or without one. */
+static bool inventory_is_at_hand(struct app *app) {
+        if (!app->reload_due)
+                return true;
+        if (app->running)
+                return false;
+        app->reload_due = false;
+        inventory_free(TAKE_PTR(app->inventory));
+        return true;
 }
 
 void app_set_desired(struct app *app, struct desired_set *set) {
@@ -269,7 +303,7 @@ void app_set_desired(struct app *app, struct desired_set *set) {
         app->settled = false;
         app->concluded = false;
         app->observed = false;
-        app->discoveries = 0;
+        app_forget_parked_kinds(app);
         app->parked_told = false;
         desired_set_free(old);
         app_kick(app);
@@ -304,7 +338,8 @@ static void settle(struct app *app) {
 static void pump(void *ctx) {
         struct app *app = ctx;
 
-        if ((!app->desired && !app->wanted) || app->loading || store_is_busy(app->store) || app->namespace_op)
+        if ((!app->desired && !app->wanted) || app->loading || store_is_busy(app->store) || app->namespace_op ||
+            !inventory_is_at_hand(app))
                 return;
         if (!app->inventory) {
                 app->loading = true;
@@ -376,7 +411,7 @@ void app_live_changed(struct app *app, struct str id, const struct live *live) {
         struct item *item = map_find(app->items, id);
 
         app_prune_live_changed(app, id, live);
-        if (!item || !app->inventory)
+        if (!item)
                 return;
 
         bool echo = item->awaited_rv && live && str_eqc(str_from(live->rv), item->awaited_rv);

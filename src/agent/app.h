@@ -156,6 +156,8 @@ void app_live_changed(struct app *app, struct str id, const struct live *live);
 void app_scaler_changed(struct app *app, struct str id, bool is_gone);
 /* Kinds or discovery changed. */
 void app_kinds_changed(struct app *app);
+/* The API server can be reached again, say its watches: what failed only for that is tried within a second. */
+void app_server_is_back(struct app *app);
 
 bool app_is_settled(const struct app *app);
 enum app_sync_status app_sync_status(const struct app *app);

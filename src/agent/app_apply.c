@@ -4,6 +4,7 @@
  */
 #include "agent/app_impl.h"
 
+#include "base/json.h"
 #include "manifest/order.h"
 
 #define REDISCOVER_FIRST_MS 5000
@@ -11,7 +12,15 @@
 #define PARKED_REASON "the cluster does not serve its kind yet"
 #define REMIND_MS (60 * INT64_C(1000))
 
+/*
+ * A kind whose definition this set holds comes within moments: the server may take a while from Established to discovery.
+ * So long nothing counts as settled, and a single sync does not end.
+ */
+#define PROMISED_FIRST_MS 250
+#define PROMISED_MAX_MS (30 * INT64_C(1000))
+
 static const struct backoff rediscover = { REDISCOVER_FIRST_MS, 2, REDISCOVER_MAX_MS };
+static const struct backoff rediscover_promised = { PROMISED_FIRST_MS, 2, 4000 };
 
 void told_clear(struct told *told) {
         free(told->what);
@@ -203,15 +212,66 @@ static void unpark(struct app *app) {
                 app->env.hooks.rebind(app->env.ctx, app);
 }
 
-static bool anything_parked(const struct app *app) {
-        for (size_t i = 0; i < app->desired->count; i++) {
-                const struct desired *d = &app->desired->objects[i];
-                const struct item *item = d->id.n ? map_find(app->items, d->id) : NULL;
+static bool is_parked(const struct app *app, const struct desired *d) {
+        const struct item *item = d->id.n ? map_find(app->items, d->id) : NULL;
 
-                if (item ? item->state == ITEM_PARKED : d->state == DESIRED_PARKED)
+        return item ? item->state == ITEM_PARKED : d->state == DESIRED_PARKED;
+}
+
+static bool anything_parked(const struct app *app) {
+        for (size_t i = 0; i < app->desired->count; i++)
+                if (is_parked(app, &app->desired->objects[i]))
+                        return true;
+        return false;
+}
+
+static bool serves_version(const struct value *crd, struct str version) {
+        const struct value *versions = value_path(crd, "spec", "versions", NULL);
+
+        for (size_t i = 0; value_is(versions, VALUE_LIST) && i < versions->list.count; i++) {
+                const struct value *v = versions->list.items[i];
+
+                if (str_eq(value_text(value_getc(v, "name")), version) && value_truth(value_getc(v, "served"), false))
                         return true;
         }
         return false;
+}
+
+/* Does this definition, which was applied, give the kind? */
+static bool gives(const struct app *app, const struct desired *crd, struct gvk gvk) {
+        const struct item *item = map_find(app->items, crd->id);
+        const struct value *v, *spec;
+
+        if (!item || item->state != ITEM_SYNCED || !str_ends(crd->name, gvk.group))
+                return false;
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        if (json_parse(crd->text, a, &v, NULL) < 0)
+                return false;
+        spec = value_getc(v, "spec");
+        return str_eq(value_text(value_getc(spec, "group")), gvk.group) &&
+               str_eq(value_text(value_path(spec, "names", "kind", NULL)), gvk.kind) && serves_version(v, gvk.version);
+}
+
+static bool anything_promised(const struct app *app) {
+        for (size_t i = 0; i < app->desired->count; i++) {
+                const struct desired *d = &app->desired->objects[i];
+
+                if (!is_parked(app, d))
+                        continue;
+                for (size_t c = 0; c < app->crd_count; c++)
+                        if (gives(app, app->crds[c], d->gvk))
+                                return true;
+        }
+        return false;
+}
+
+/* After each look: is a kind still to come for sure? */
+static void note_promised(struct app *app) {
+        int64_t now_ms = loop_now_ms(app->env.loop);
+
+        if (!app->promised_since_ms)
+                app->promised_since_ms = now_ms;
+        app->promised = now_ms - app->promised_since_ms < PROMISED_MAX_MS && anything_promised(app);
 }
 
 /*
@@ -245,7 +305,14 @@ static void rediscovered(void *ctx, const struct err *err) {
         app->discovering = false;
         app->discovered_ms = loop_now_ms(app->env.loop);
         unpark(app);
+        note_promised(app);
         app_kick(app);
+}
+
+void app_forget_parked_kinds(struct app *app) {
+        app->discoveries = 0;
+        app->promised = false;
+        app->promised_since_ms = 0;
 }
 
 /* True while the answer may still come in this step; later attempts come by timer and hold nothing up. */
@@ -253,18 +320,21 @@ bool app_look_for_parked_kinds(struct app *app) {
         int64_t now_ms = loop_now_ms(app->env.loop), due_ms;
 
         if (app->discovering)
-                return app->discoveries <= 1;
+                return app->discoveries <= 1 || app->promised;
         if (!anything_parked(app)) {
-                app->discoveries = 0;
+                app_forget_parked_kinds(app);
                 return false;
         }
-        due_ms = app->discoveries ? app->discovered_ms + backoff_ms(&rediscover, app->discoveries) : now_ms;
+        due_ms = now_ms;
+        if (app->discoveries)
+                due_ms = app->discovered_ms +
+                         backoff_ms(app->promised ? &rediscover_promised : &rediscover, app->discoveries);
         if (due_ms > now_ms) {
                 app_wake(app, due_ms);
-                return false;
+                return app->promised;
         }
         app->discovering = true;
         app->discoveries++;
         cluster_discover(app->env.cluster, rediscovered, app);
-        return app->discoveries <= 1;
+        return app->discoveries <= 1 || app->promised;
 }

@@ -87,12 +87,14 @@ struct app {
         bool wanted;                  /* inventory and status, though no set is in force */
         bool status_due;              /* the status is to be composed anew, and stored when it is a new one */
         int64_t status_at_ms;         /* not before, when it could not be stored */
+        bool reload_due;              /* the inventory at hand is not what is stored: read again when nothing runs */
         bool superset_saved;          /* the stored inventory covers the set in force */
         bool inventory_dirty;
         struct desired_set *desired;
         struct map *items;            /* id → struct item */
         struct queue queue[STAGE_COUNT];
         unsigned running;
+        bool any_lost;                /* some items may have failed only because the server could not be reached */
         struct look *looks;           /* first looks under way */
         bool looked;
         bool kinds_read;              /* every kind in question is synced, failed or not served */
@@ -202,6 +204,11 @@ void app_census_clear(struct app *app);
 
 /* The kind of an id in a version, when it is read; NULL otherwise. */
 struct cluster_kind *app_kind_of(const struct app *app, struct str id, struct str version);
+/*
+ * Somebody else wrote the inventory: it is read again and decided on anew. What is under way ends first, for its answers
+ * are noted in the one at hand.
+ */
+void app_reload(struct app *app);
 struct inventory_entry *app_entry(const struct app *app, struct str id);
 
 /* Tells what is waited for: when it is another thing than before, and as a reminder once a minute. */

@@ -132,6 +132,7 @@ static void schedule_retry(struct item *item, const struct err *err) {
         item->attempts++;
         item->retry_at_ms = 0;
         item->lost = err->code == ERR_UNREACHABLE || err->code == ERR_TIMEOUT;
+        app->any_lost |= item->lost;
         if (!err_is_transient(err->code) || (!mishap && retry->limit >= 0 && item->attempts > retry->limit))
                 return;
         item->retry_at_ms = loop_now_ms(app->env.loop) + backoff_after(mishap ? &BACKOFF_OBJECT : &slow, item->attempts, err,
@@ -145,6 +146,9 @@ void app_server_is_back(struct app *app) {
         size_t at = 0;
         void *p;
 
+        if (!app->any_lost)
+                return;
+        app->any_lost = false;
         while (map_next(app->items, &at, NULL, &p)) {
                 struct item *item = p;
 
@@ -182,6 +186,8 @@ void item_finish(struct item *item, enum item_state state, const struct outcome 
                         o.retry_in_ms = item->retry_at_ms - loop_now_ms(app->env.loop);
         } else {
                 item->attempts = 0;
+                if (state == ITEM_SYNCED)
+                        app_server_is_back(app);
         }
         app->env.hooks.outcome(app->env.ctx, app, &o);
         if (item->again) {

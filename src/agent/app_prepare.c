@@ -140,12 +140,10 @@ static void saved(void *ctx, const struct err *err) {
                 app->err = *err;
                 app->superset_saved = false;
                 app->inventory_dirty = true;
-                if (err->code == ERR_CONFLICT) {
-                        inventory_free(app->inventory);
-                        app->inventory = NULL;
-                } else {
+                if (err->code == ERR_CONFLICT)
+                        app_reload(app);
+                else
                         app_trouble(app, "inventory", err);
-                }
                 app_wake(app, loop_now_ms(app->env.loop) + backoff_ms(&BACKOFF_SYNC, 1));
                 return;
         }

@@ -56,12 +56,10 @@ static void status_saved(void *ctx, const struct err *err) {
         app->status_due = true;
         app->status_at_ms = loop_now_ms(app->env.loop) + (err->code == ERR_CONFLICT ? 0 : STATUS_AGAIN_MS);
         app_wake(app, app->status_at_ms);
-        if (err->code == ERR_CONFLICT) {
-                inventory_free(app->inventory);
-                app->inventory = NULL;
-        } else {
+        if (err->code == ERR_CONFLICT)
+                app_reload(app);
+        else
                 app->env.hooks.trouble(app->env.ctx, app, "status", err);
-        }
 }
 
 bool app_save_status(struct app *app) {

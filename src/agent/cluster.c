@@ -341,8 +341,11 @@ static void wake_others(const struct cluster_kind *k) {
 
 static void on_state(void *ctx, const struct kube_watch_state *state) {
         struct cluster_kind *k = ctx;
+        bool was_away = k->err.code == ERR_UNREACHABLE || k->err.code == ERR_TIMEOUT;
 
         k->err = state->err;
+        if (was_away && !state->err.code)
+                k->cluster->hooks.back(k->cluster->ctx);
         if (state->not_served)
                 cluster_discover(k->cluster, drop_unserved, k->cluster);
         if (state->err.code)

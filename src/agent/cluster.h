@@ -52,6 +52,8 @@ struct cluster_hooks {
         void (*changed)(void *ctx, const struct cluster_kind *kind, struct str id, const struct live *live);
         /* A kind became synced, failed, or was read again. */
         void (*kind_changed)(void *ctx, const struct cluster_kind *kind);
+        /* The API server answers for a kind again, after a while in which it could not be reached. */
+        void (*back)(void *ctx);
         /* Discovery was read: kinds may be served that were not before. Before the done() of those who asked. */
         void (*discovered)(void *ctx);
 };

@@ -365,6 +365,8 @@ static void refused(struct op *op, const struct kube_result *result) {
                 return;
         }
         /* Its namespace or its kind is not there now; that may change without Git. */
+        if (result->status.namespace_missing)
+                op->app->namespace_ready = false;
         if (err.code == ERR_NOTFOUND)
                 err.code = ERR_GONE;
         fail(op, &err);

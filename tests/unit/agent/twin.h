@@ -207,8 +207,8 @@ static int twin_delete(void *ctx, const struct script_request *r, struct script_
         return twin_answer(t, answer, 200, STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Success\"}"));
 }
 
-static void twin_init(struct twin *t, struct loop *l) {
-        *t = (struct twin){ .script = script_new(l), .objects = map_new(free), .rv = 100, .answer = buf_make(1024 * 1024) };
+/* Scripts all its answers. */
+static void twin_serve(struct twin *t) {
         script_on_call(t->script, KUBE_GET, "*", twin_get, t);
         script_on_call(t->script, KUBE_PATCH, "*", twin_write, t);
         script_on_call(t->script, KUBE_POST, "*", twin_write, t);
@@ -219,6 +219,11 @@ static void twin_init(struct twin *t, struct loop *l) {
                                           "v1 Namespace namespaces cluster ns\n"
                                           "apps/v1 Deployment deployments namespaced status scale deploy\n"
                                           "autoscaling/v2 HorizontalPodAutoscaler horizontalpodautoscalers namespaced hpa\n");
+}
+
+static void twin_init(struct twin *t, struct loop *l) {
+        *t = (struct twin){ .script = script_new(l), .objects = map_new(free), .rv = 100, .answer = buf_make(1024 * 1024) };
+        twin_serve(t);
 }
 
 static void twin_done(struct twin *t) {
