@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim FILE… [--seed N | --seeds A..B] [--crash] [--sweep] [--repeat] [--trace] [--log] [--moment KIND:N] [--share I/N]
+ * sim FILE… [--seed N | --seeds A..B] [--crash] [--sweep] [--chaos] [--repeat] [--trace] [--log]
+ *          [--moment KIND:N] [--share I/N]
  *
  *   --seeds     each scenario with each of these seeds (0: the story by the clock of its file)
  *   --crash     counts the writes of each scenario, then lets the agent die just before, just after, and while each one
  *               is on its way
  *   --sweep     takes the scenario's `sweep` steps before each request of the agent in turn
+ *   --chaos     a little of every fault in all of it; checks in between are left out
  *   --repeat    runs everything twice and compares the hashes of the traces
  *   --trace     events on standard output as they come; --log: the agent's own log on standard error
  *   --moment    one run of --crash or --sweep: before:3, after:3, late:3, sweep:12
@@ -20,7 +22,7 @@
 
 struct settings {
         struct str seed, seeds, moment, share;
-        bool crash, sweep, repeat, trace, log;
+        bool crash, sweep, chaos, repeat, trace, log;
 };
 
 static const struct option_def options[] = {
@@ -30,6 +32,7 @@ static const struct option_def options[] = {
         { .name = "share", .type = OPTION_TEXT, .at = offsetof(struct settings, share), .help = "I/N" },
         { .name = "crash", .type = OPTION_BOOL, .at = offsetof(struct settings, crash), .help = "die at each write" },
         { .name = "sweep", .type = OPTION_BOOL, .at = offsetof(struct settings, sweep), .help = "strike at each request" },
+        { .name = "chaos", .type = OPTION_BOOL, .at = offsetof(struct settings, chaos), .help = "some of every fault" },
         { .name = "repeat", .type = OPTION_BOOL, .at = offsetof(struct settings, repeat), .help = "run all twice" },
         { .name = "trace", .type = OPTION_BOOL, .at = offsetof(struct settings, trace), .help = "print events" },
         { .name = "log", .type = OPTION_BOOL, .at = offsetof(struct settings, log), .help = "print the agent's log" },
@@ -128,7 +131,7 @@ static int play_file(struct totals *t, const char *file, uint64_t first, uint64_
                 return 2;
         }
         for (uint64_t seed = first; seed <= last; seed++) {
-                struct run_spec spec = { .scenario = scenario, .seed = seed };
+                struct run_spec spec = { .scenario = scenario, .seed = seed, .chaos = s->chaos };
 
                 if (s->moment.n && !read_moment(s->moment, &spec)) {
                         fprintf(stderr, "sim: bad --moment\n");

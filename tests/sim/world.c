@@ -19,6 +19,7 @@
 #define WAIT_MAX_MS (3600 * INT64_C(1000)) /* for "after: synced" */
 #define TICK_MS 200
 #define JITTER_MS 2000
+#define CHAOS_SETTLE_MS (20 * 60 * INT64_C(1000))
 #define TOLD_MAX_BYTES (4 << 20)
 #define LOG_MAX_BYTES (64 << 20)
 
@@ -394,6 +395,8 @@ static void calm_down(struct world *w) {
         int64_t calm_ms = scenario_ms(w->doc, "calm", CALM_MS), settle_ms = scenario_ms(w->doc, "settle", calm_ms);
         struct wire_rates healthy = act_rates(NULL);
 
+        if (w->spec->chaos && settle_ms < CHAOS_SETTLE_MS)
+                settle_ms = CHAOS_SETTLE_MS;
         wire_set_rates(w->wire, &healthy);
         if (w->last_change_ms < w->step_ms)
                 w->last_change_ms = w->step_ms;
@@ -463,6 +466,10 @@ static void furnish(struct world *w) {
 }
 
 static void begin(struct world *w, const struct run_spec *spec) {
+        static const struct wire_rates chaos = {
+                .lose = 20, .lose_reply = 20, .late = 20, .error = 20, .conflict = 50, .drop = 10, .hold = 100, .merge = 200,
+                .delay_ms = 200, .late_ms = 4000, .hold_ms = 5000,
+        };
         static const struct wire_hooks hooks = { on_request, on_touch, on_answer, on_event, on_hurt };
         struct err err = { 0 };
 
@@ -488,7 +495,7 @@ static void begin(struct world *w, const struct run_spec *spec) {
         }
         add_hooked(w);
         furnish(w);
-        struct wire_rates rates = act_rates(value_getc(w->doc, "faults"));
+        struct wire_rates rates = spec->chaos ? chaos : act_rates(value_getc(w->doc, "faults"));
         wire_set_rates(w->wire, &rates);
 }
 
@@ -520,7 +527,7 @@ static void report(const struct world *w) {
         fprintf(stderr, "again: sim %s --seed %llu", spec->scenario->file, (unsigned long long)spec->seed);
         if (spec->moment != MOMENT_NEVER)
                 fprintf(stderr, " %s:%llu", moments[spec->moment], (unsigned long long)spec->moment_at);
-        fprintf(stderr, " --trace\nlast events:\n");
+        fprintf(stderr, "%s --trace\nlast events:\n", spec->chaos ? " --chaos" : "");
         trace_print(&w->trace, stderr);
 }
 

@@ -27,6 +27,7 @@ struct run_spec {
         uint64_t seed;
         enum moment moment;
         uint64_t moment_at; /* the n-th one, from 1 */
+        bool chaos;         /* a little of every fault; checks in between are left out */
         FILE *live;         /* trace as it comes */
         bool log;           /* the agent's log to standard error */
 };
