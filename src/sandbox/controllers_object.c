@@ -178,7 +178,7 @@ const struct value *make_map(struct arena *a, ...) {
 }
 
 const struct value *make_list(struct arena *a, const struct value *item) {
-        return items_with(a, NULL, item);
+        return items_with(a, &value_empty_list, item);
 }
 
 const struct value *items_with(struct arena *a, const struct value *list, const struct value *item) {

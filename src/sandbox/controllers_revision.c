@@ -25,11 +25,12 @@ static bool create(struct look *l, struct version *owner, const char *label, con
         struct str hash = template_hash(a, template, salt);
         const struct value *labels =
                 value_with(a, value_path(template, "metadata", "labels", NULL), str_from(label), make_str(a, hash));
-        const struct value *revision = make_map(
-                a, "metadata",
-                make_map(a, "name", make_textf(a, "%.*s-%.*s", STR_FMT(owner->name), STR_FMT(hash)), "labels", labels,
-                         "ownerReferences", make_list(a, owner_reference(a, l->res, owner->value)), NULL),
-                "data", data, "revision", make_int(a, number), NULL);
+        const struct value *revision =
+                make_map(a, "metadata",
+                         make_map(a, "name", make_textf(a, "%.*s-%.*s", STR_FMT(owner->name), STR_FMT(hash)), "labels",
+                                  labels, "annotations", value_path(owner->value, "metadata", "annotations", NULL),
+                                  "ownerReferences", make_list(a, owner_reference(a, l->res, owner->value)), NULL),
+                         "data", data, "revision", make_int(a, number), NULL);
 
         return look_create(l, RES_REVISION, revision, ret_name);
 }

@@ -3,9 +3,9 @@
  * How large each ReplicaSet of a Deployment may be. Two bounds hold at every write: all sizes together are at most
  * replicas + maxSurge, and a set only shrinks as far as replicas - maxUnavailable Pods stay available.
  */
-#include <inttypes.h>
-
 #include "sandbox/controllers_rollout.h"
+
+#include <inttypes.h>
 
 int64_t sets_size(const struct rollout *r) {
         int64_t n = 0;
