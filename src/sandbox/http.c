@@ -18,6 +18,7 @@
 
 #include "base/limits.h"
 #include "base/listen.h"
+#include "sandbox/protobuf.h"
 #include "sandbox/sandbox_impl.h"
 #include "sandbox/status.h"
 
@@ -362,12 +363,24 @@ static bool read_method(const char *method, enum kube_method *ret) {
         return false;
 }
 
+/* A body in protobuf becomes JSON; one that cannot be read stays, and is refused as an unknown format. */
+static void take_protobuf(struct exchange *e) {
+        const struct value *object;
+
+        if (!str_starts(e->req.content_type, STR("application/vnd.kubernetes.protobuf")) ||
+            protobuf_read(e->req.body, kinds_types(e->http->sandbox->kinds), e->arena, &object, NULL) < 0)
+                return;
+        e->req.content_type = STR("application/json");
+        e->req.body = value_canonical(e->arena, object);
+}
+
 static void serve(struct exchange *e) {
         e->req.path = e->uri;
         e->req.content_type = header(e, MHD_HTTP_HEADER_CONTENT_TYPE);
         e->req.accept = header(e, MHD_HTTP_HEADER_ACCEPT);
         e->req.user_agent = header(e, MHD_HTTP_HEADER_USER_AGENT);
         e->req.body = buf_str(&e->body);
+        take_protobuf(e);
         sandbox_serve(e->http->sandbox, &e->req, e->arena, &e->reply);
 }
 
