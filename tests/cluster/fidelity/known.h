@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Differences that are known and stay: known.txt, one pattern of the shell's kind a line and its reason after " # ". A
+ * difference is one line, "Kind verb REAL/SANDBOX PLACE | real | sandbox" (REAL and SANDBOX are HTTP status codes).
+ */
+#ifndef TRUCE_FIDELITY_KNOWN_H
+#define TRUCE_FIDELITY_KNOWN_H
+
+#include "base/arena.h"
+
+/* There may be so many patterns. This number only shrinks. */
+#define KNOWN_MAX 60
+
+/* Exits with a message when the file cannot be read or has more than KNOWN_MAX patterns. */
+void known_load(const char *path, struct arena *a);
+/* Counts the match. */
+bool known_has(const char *line);
+/* Each pattern that matched, with its count and reason. */
+void known_print(void);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/yaml.h"
+
+#define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+static void ask_alike(struct twins *twins, enum kube_method method, struct str path, struct str body, struct arena *a,
+                      struct twin_answer ret_answers[SIDE_COUNT]) {
+        const struct twin_request request = { .method = method,
+                                              .path = path,
+                                              .content_type = body.n ? "application/json" : NULL,
+                                              .body = body };
+        const struct twin_request both[SIDE_COUNT] = { request, request };
+
+        twins_ask(twins, both, a, ret_answers);
+        if (!ret_answers[SIDE_REAL].status) {
+                fprintf(stderr, "fidelity: no answer from the server\n");
+                exit(1);
+        }
+}
+
+void run_begin(struct run *r, struct twins *twins, const char *namespace) {
+        struct arena *a = arena_new(0);
+        struct twin_answer answers[SIDE_COUNT];
+
+        *r = (struct run){ twins, pairs_new() };
+        pairs_add(r->pairs, "Fns", str_from(namespace), str_from(namespace));
+        ask_alike(twins, KUBE_POST, STR("/api/v1/namespaces"),
+                  arena_strf(a, "{\"metadata\":{\"name\":\"%s\"}}", namespace), a, answers);
+        for (enum side side = SIDE_REAL; side < SIDE_COUNT; side++)
+                if (answers[side].status != 201) {
+                        fprintf(stderr, "fidelity: namespace %s: %.*s\n", namespace, STR_FMT(answers[side].body));
+                        exit(1);
+                }
+        arena_free(a);
+}
+
+void run_end(struct run *r) {
+        pairs_free(r->pairs);
+}
+
+/* --- comparing --- */
+
+static const struct value *parse(struct arena *a, struct str text) {
+        const struct value *v;
+
+        return json_parse(text, a, &v, NULL) == 0 ? v : NULL;
+}
+
+/* The whole lines of a stream as one list, bookmarks left out: they come when the server likes. */
+static const struct value *events_of(struct arena *a, struct str lines) {
+        struct value_list_builder b = { 0 };
+        size_t from = 0;
+        ptrdiff_t end;
+
+        for (; (end = str_find(lines, '\n', from)) >= 0; from = (size_t)end + 1) {
+                const struct value *v = parse(a, str_sub(lines, from, (size_t)end));
+
+                if (v && !str_eqc(value_text(value_getc(v, "type")), "BOOKMARK"))
+                        value_list_add(&b, v);
+        }
+        return value_list_end(&b, a, 0);
+}
+
+static void compare_status(const struct result *r, struct arena *a, struct differences *d) {
+        if (r->answers[SIDE_REAL].status != r->answers[SIDE_SANDBOX].status)
+                differences_add(d, a, STR("status"), arena_strf(a, "%d", r->answers[SIDE_REAL].status),
+                                arena_strf(a, "%d", r->answers[SIDE_SANDBOX].status));
+        if (!str_eq(r->answers[SIDE_REAL].content_type, r->answers[SIDE_SANDBOX].content_type))
+                differences_add(d, a, STR("type"), r->answers[SIDE_REAL].content_type,
+                                r->answers[SIDE_SANDBOX].content_type);
+}
+
+static void compare_answers(struct run *run, const struct step *s, struct arena *a, struct result *r) {
+        bool stream = s->verb == WATCH && r->answers[SIDE_REAL].status == 200 && r->answers[SIDE_SANDBOX].status == 200;
+        const struct value *real = stream ? events_of(a, r->answers[SIDE_REAL].body) : parse(a, r->answers[SIDE_REAL].body);
+        const struct value *sandbox =
+                stream ? events_of(a, r->answers[SIDE_SANDBOX].body) : parse(a, r->answers[SIDE_SANDBOX].body);
+
+        compare_status(r, a, &r->differences);
+        if (real && sandbox)
+                compare_bodies(run->pairs, stream ? "/events" : "", real, sandbox, a, &r->differences);
+        else
+                compare_texts(run->pairs, "text", r->answers[SIDE_REAL].body, r->answers[SIDE_SANDBOX].body, a,
+                              &r->differences);
+        compare_texts(run->pairs, "warnings", r->answers[SIDE_REAL].warnings, r->answers[SIDE_SANDBOX].warnings, a,
+                      &r->differences);
+        r->body = real && !stream ? pairs_label(run->pairs, a, real) : NULL;
+}
+
+void run_step(struct run *run, const struct step *s, struct arena *a, struct result *ret_result) {
+        *ret_result = (struct result){ 0 };
+        pairs_step(run->pairs, s->number);
+        for (enum side side = SIDE_REAL; side < SIDE_COUNT; side++)
+                ret_result->requests[side] = (struct twin_request){
+                        .method = s->method,
+                        .path = pairs_fill(run->pairs, a, side, s->path),
+                        .content_type = s->content_type,
+                        .accept = s->accept,
+                        .body = pairs_fill(run->pairs, a, side, s->body),
+                };
+        if (s->verb == WATCH)
+                twins_watch(run->twins, ret_result->requests, a, ret_result->answers);
+        else
+                twins_ask(run->twins, ret_result->requests, a, ret_result->answers);
+        compare_answers(run, s, a, ret_result);
+}
+
+/* --- shrinking --- */
+
+static bool still_differs(struct twins *twins, const char *namespace, unsigned attempt, const struct step *steps,
+                          size_t count, struct str place, const bool *dropped) {
+        struct arena *a = arena_new(0);
+        struct result result = { 0 };
+        struct run run;
+        bool found = false;
+
+        run_begin(&run, twins, arena_strf(a, "%s-%u", namespace, attempt).p);
+        for (size_t i = 0; i < count; i++)
+                if (!dropped[i])
+                        run_step(&run, &steps[i], a, &result);
+        for (size_t i = 0; i < result.differences.count && i < MAX_DIFFERENCES; i++)
+                found |= str_eq(result.differences.list[i].place, place);
+        run_end(&run);
+        arena_free(a);
+        return found;
+}
+
+void run_shrink(struct twins *twins, const char *namespace, const struct step *steps, size_t count, struct str place,
+                bool *dropped) {
+        unsigned attempt = 0;
+
+        for (size_t size = count / 2; size; size /= 2)
+                for (size_t i = 0; i + 1 < count; i += size) {
+                        bool before[256];
+
+                        memcpy(before, dropped, count * sizeof *dropped);
+                        for (size_t j = i; j < i + size && j + 1 < count; j++)
+                                dropped[j] = true;
+                        if (memcmp(before, dropped, count * sizeof *dropped) != 0 &&
+                            !still_differs(twins, namespace, attempt++, steps, count, place, dropped))
+                                memcpy(dropped, before, count * sizeof *dropped);
+                }
+}
+
+/* --- custom types --- */
+
+static void wait_until_served(struct twins *twins, const struct value *crd, struct arena *a) {
+        const struct value *spec = value_getc(crd, "spec");
+        struct str path = arena_strf(a, "/apis/%.*s/v1/namespaces/default/%.*s",
+                                     STR_FMT(value_text(value_getc(spec, "group"))),
+                                     STR_FMT(value_text(value_path(spec, "names", "plural", NULL))));
+        struct twin_answer answers[SIDE_COUNT] = { 0 };
+
+        for (int tries = 0; tries < 200 && (answers[SIDE_REAL].status != 200 || answers[SIDE_SANDBOX].status != 200);
+             tries++) {
+                nanosleep(&(struct timespec){ .tv_nsec = 50 * 1000000 }, NULL);
+                ask_alike(twins, KUBE_GET, path, (struct str){ 0 }, a, answers);
+        }
+        if (answers[SIDE_REAL].status != 200 || answers[SIDE_SANDBOX].status != 200) {
+                fprintf(stderr, "fidelity: %.*s is not served\n", STR_FMT(path));
+                exit(1);
+        }
+}
+
+void run_add_crds(struct twins *twins, const char *path, struct arena *a) {
+        size_t count;
+        const struct yaml_document *documents = yaml_load(path, a, &count);
+        struct twin_answer answers[SIDE_COUNT];
+
+        for (size_t i = 0; i < count; i++)
+                ask_alike(twins, KUBE_POST, STR(CRDS), value_canonical(a, documents[i].value), a, answers);
+        for (size_t i = 0; i < count; i++)
+                wait_until_served(twins, documents[i].value, a);
+        nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL); /* schemas and handlers follow a little later */
+}

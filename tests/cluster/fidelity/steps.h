@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An episode: a few dozen requests to one kind in a namespace of its own, to objects that come and go, by three managers.
+ * The next step is drawn with what is known of the objects from the answers so far.
+ */
+#ifndef TRUCE_FIDELITY_STEPS_H
+#define TRUCE_FIDELITY_STEPS_H
+
+#include "bodies.h"
+#include "kube/transport.h"
+
+#define SUBJECTS 3
+#define MANAGERS 3
+#define VERSIONS 64
+
+enum verb {
+        CREATE, GET, LIST, UPDATE, MERGE, JSON, STRATEGIC, APPLY, APPLY_DRY, STATUS, SCALE, DELETE, DELETECOLLECTION,
+        WATCH, VERBS,
+};
+extern const char *const verb_names[VERBS];
+
+/* A request with labels (compare.h) instead of what the sides do not share. */
+struct step {
+        unsigned number;
+        enum verb verb;
+        int subject; /* -1: the collection */
+        enum kube_method method;
+        struct str path, body;
+        const char *content_type, *accept;
+        bool shared; /* server-side apply to an object of two managers or more */
+};
+
+struct subject {
+        struct str name;
+        const struct value *live; /* with labels; NULL: not there, as far as known */
+        const struct value *applied[MANAGERS];
+};
+
+struct episode {
+        const struct kind *kind;
+        struct random random;
+        struct arena *arena; /* of everything here */
+        unsigned steps;
+        unsigned *tried;       /* requests so far by verb, over all episodes of the kind: what is rare comes more often */
+        unsigned wanted;       /* so many of each, if it can be */
+        struct subject subjects[SUBJECTS];
+        struct str versions[VERSIONS]; /* labels */
+        unsigned version_count;
+        struct str continue_label;
+};
+
+void episode_begin(struct episode *e, const struct kind *kind, uint64_t seed, struct arena *a, unsigned *tried,
+                   unsigned wanted);
+void episode_next(struct episode *e, struct step *ret_step);
+/* What the step was answered with: body with labels, NULL where it is no JSON. */
+void episode_learn(struct episode *e, const struct step *s, int status, const struct value *body);
+/* Can the kind be asked this at all? */
+bool kind_has_verb(const struct kind *k, enum verb verb);
+
+#endif
