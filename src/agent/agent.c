@@ -369,7 +369,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         agent->transport = t;
         agent->client = kube_client_new(t, l);
         kube_client_on_warning(agent->client, on_warning, agent);
-        agent->cluster = cluster_new(agent->client, config->agent.installation_id, &cluster_hooks, agent);
+        agent->cluster = cluster_new(l, agent->client, config->agent.installation_id, &cluster_hooks, agent);
         agent->store = store_new(l, agent->client, config->agent.ns, config->agent.installation_id);
         agent->scalers = scaler_index_new();
         agent->scaler_targets = map_new(free);

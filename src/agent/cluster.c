@@ -6,6 +6,8 @@
 #include "own/intern.h"
 #include "own/managed.h"
 
+#define ASK_AGAIN_MS 5000
+
 struct cluster_kind {
         struct cluster *cluster;
         struct kube_discovery *discovery; /* keeps `resource` alive */
@@ -33,10 +35,13 @@ struct cluster {
         struct kube_discovery_fetch *fetch;
         struct waiter *waiters;
         size_t waiter_count, waiter_cap;
+        struct loop_timer *unserved; /* discovery could not be asked about kinds that are not served any more */
         struct map *kinds; /* "group/version/kind" → struct cluster_kind */
         struct intern_pool *pool;
         uint64_t epoch;
 };
+
+static void ask_about_unserved(void *ctx);
 
 static void live_free(struct live *live) {
         if (!live)
@@ -70,7 +75,7 @@ static void kind_free(void *p) {
         free(k);
 }
 
-struct cluster *cluster_new(struct kube_client *client, struct str installation, const struct cluster_hooks *hooks,
+struct cluster *cluster_new(struct loop *l, struct kube_client *client, struct str installation, const struct cluster_hooks *hooks,
                             void *ctx) {
         struct cluster *c = mem_zalloc(sizeof *c);
 
@@ -81,6 +86,7 @@ struct cluster *cluster_new(struct kube_client *client, struct str installation,
                                   c->label_selector.n);
         c->kinds = map_new(kind_free);
         c->pool = intern_pool_new();
+        c->unserved = loop_timer_new(l, ask_about_unserved, c);
         return c;
 }
 
@@ -88,6 +94,7 @@ void cluster_free(struct cluster *c) {
         if (!c)
                 return;
         kube_discovery_fetch_cancel(c->fetch);
+        loop_timer_free(c->unserved);
         map_free(c->kinds);
         intern_pool_free(c->pool);
         kube_discovery_unref(c->discovery);
@@ -315,6 +322,8 @@ static void drop_unserved(void *ctx, const struct err *err) {
         size_t at = 0;
         void *p;
 
+        if (err)
+                loop_timer_start(c->unserved, ASK_AGAIN_MS);
         while (!err && map_next(c->kinds, &at, NULL, &p)) {
                 struct cluster_kind *k = p;
 
@@ -324,6 +333,10 @@ static void drop_unserved(void *ctx, const struct err *err) {
                 kube_watch_free(TAKE_PTR(k->watch));
                 forget_all(k);
         }
+}
+
+static void ask_about_unserved(void *ctx) {
+        cluster_discover(ctx, drop_unserved, ctx);
 }
 
 /* One that gets through means that the others would, too. */

@@ -66,7 +66,7 @@ enum cluster_kind_state {
 };
 
 /* `installation` is the value of our label; copied. */
-struct cluster *cluster_new(struct kube_client *c, struct str installation, const struct cluster_hooks *hooks,
+struct cluster *cluster_new(struct loop *l, struct kube_client *c, struct str installation, const struct cluster_hooks *hooks,
                             void *ctx);
 void cluster_free(struct cluster *c);
 DEFINE_CLEANUP(struct cluster *, cluster_free)
