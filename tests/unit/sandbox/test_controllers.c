@@ -2,6 +2,9 @@
 /* Deployments, ReplicaSets and Pods. Conditions and their order were recorded from kube-controller-manager v1.37.2. */
 #include "sandbox/workloads.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #define SEEDS       40
 #define AVAILABLE   "Available=True/MinimumReplicasAvailable"
 #define UNAVAILABLE "Available=False/MinimumReplicasUnavailable"
@@ -503,6 +506,99 @@ static void a_seed_repeats_a_run(void **state) {
         (void)state;
 }
 
+/* ---- everything at once ---- */
+
+static void touch_pod(struct world *w, bool deletes) {
+        size_t n = count(w, PODS);
+
+        if (n == 0)
+                return;
+        const char *name = at(w, arena_strf(w->arena, "items.%zu.metadata.name", (size_t)loop_random(w->loop, n)).p);
+        const char *path = arena_strf(w->arena, PODS "/%s", name).p;
+        if (deletes)
+                del(w, path);
+        else
+                patch(w, path, MERGE_TYPE,
+                      loop_random(w->loop, 2)
+                              ? "{\"metadata\":{\"annotations\":{\"podsim.truce.dev/hold\":\"unready\"}}}"
+                              : "{\"metadata\":{\"labels\":{\"app\":\"gone\"}}}");
+}
+
+static void do_something(struct world *w) {
+        size_t n = (size_t)loop_random(w->loop, 9);
+
+        switch (loop_random(w->loop, 7)) {
+        case 0:
+                change(w, DEPLOYMENTS "/web", arena_strf(w->arena, "{\"spec\":{\"replicas\":%zu}}", n).p);
+                break;
+        case 1:
+                change(w, DEPLOYMENTS "/web", arena_strf(w->arena, IMAGE("v%zu"), n).p);
+                break;
+        case 2:
+                change(w, DEPLOYMENTS "/web", arena_strf(w->arena, IMAGE("v%zu:bad"), n).p);
+                break;
+        case 3:
+                change(w, DEPLOYMENTS "/web", n % 2 ? "{\"spec\":{\"paused\":true}}" : "{\"spec\":{\"paused\":false}}");
+                break;
+        case 4:
+                del(w, DEPLOYMENTS "/web");
+                post(w, DEPLOYMENTS, WEB("\"replicas\":3", ""));
+                break;
+        default:
+                touch_pod(w, n % 3);
+        }
+}
+
+/* Whatever was done and whenever: once people rest, the Deployment is what it says, and nothing runs on. */
+static void every_story_ends_well(void **state) {
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+                struct world *w = world_seeded(seed);
+
+                make(w, DEPLOYMENTS, WEB("\"replicas\":3", ""));
+                for (int i = 0; i < 40; i++) {
+                        do_something(w);
+                        world_run(w, (int64_t)loop_random(w->loop, 600));
+                }
+                change(w, DEPLOYMENTS "/web", "{\"spec\":{\"paused\":false,\"replicas\":4}}");
+                change(w, DEPLOYMENTS "/web", IMAGE("last"));
+                assert_true(run_until_idle(w) < HOUR);
+                get(w, DEPLOYMENTS "/web");
+                assert_at(w, "status.updatedReplicas", "4");
+                assert_at(w, "status.availableReplicas", "4");
+                assert_at(w, "status.replicas", "4");
+                assert_at(w, "status.terminatingReplicas", "0");
+                assert_int_equal(count(w, PODS "?labelSelector=app=web"), 4);
+                assert_int_equal(del(w, DEPLOYMENTS "/web"), 200);
+                run_until_idle(w);
+                assert_int_equal(count(w, PODS "?labelSelector=app=web"), 0);
+                assert_int_equal(count(w, SETS), 0);
+                world_free(w);
+        }
+        (void)state;
+}
+
+static void a_saved_rollout_goes_on_after_loading(void **state) {
+        struct world *w = *state, *other = world_seeded(3);
+        char path[] = "/tmp/truce-controllers-XXXXXX";
+        struct err err = { 0 };
+        int fd = mkstemp(path);
+
+        assert_true(fd >= 0);
+        close(fd);
+        make(w, DEPLOYMENTS, WEB("\"replicas\":3", ""));
+        world_run(w, 2 * SECOND);
+        change(w, DEPLOYMENTS "/web", IMAGE("two"));
+        world_run(w, 150);
+        assert_int_equal(sandbox_save(w->s, path, &err), 0);
+        assert_int_equal(sandbox_load(other->s, path, &err), 0);
+        unlink(path);
+        world_run(other, MINUTE);
+        assert_conditions(other, DEPLOYMENTS "/web", AVAILABLE " " COMPLETE);
+        assert_int_equal(count(other, PODS), 3);
+        assert_at(other, "items.0.spec.containers.0.image", "two");
+        world_free(other);
+}
+
 static void without_controllers_nothing_happens(void **state) {
         struct world *w = world_new(&(struct sandbox_options){ .no_controllers = true });
 
@@ -539,6 +635,8 @@ int main(void) {
                 WORKLOAD_TEST(an_idle_sandbox_has_no_timers),
                 WORKLOAD_TEST(a_year_of_daily_rollouts_passes),
                 cmocka_unit_test(a_seed_repeats_a_run),
+                cmocka_unit_test(every_story_ends_well),
+                WORKLOAD_TEST(a_saved_rollout_goes_on_after_loading),
                 cmocka_unit_test(without_controllers_nothing_happens),
         };
 
