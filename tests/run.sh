@@ -98,8 +98,8 @@ borrow() {
 
 collect() {
 	printf 'subdirs([==[%s]==])\n' "$root/build/debug" >"$all/CTestTestfile.cmake"
-	borrow asan build/asan 5 -L '^(unit|fuzz)$'
-	borrow tsan build/tsan 10 -R "^unit\\.($(threaded_tests | sed 's/_test_/\\.test_/' | paste -sd '|'))\$"
+	borrow asan build/asan 5 -L '^(unit|fuzz|sim)$'
+	borrow tsan build/tsan 10 -R "^(sim\\..*|unit\\.($(threaded_tests | sed 's/_test_/\\.test_/' | paste -sd '|')))\$" -LE '^long$'
 	borrow valgrind build/debug 20 -R '^unit\.base\.' -- \
 		valgrind -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=yes
 	if $long; then
@@ -154,7 +154,7 @@ build release release
 build clang debug -- -DCMAKE_C_COMPILER=clang-14
 build asan asan
 mapfile -t threaded < <(threaded_tests)
-build tsan tsan "${threaded[@]}"
+build tsan tsan "${threaded[@]}" sim
 if $long; then
 	build fuzz fuzz
 fi

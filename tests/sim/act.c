@@ -308,7 +308,7 @@ static void do_fault(const struct deed *d) {
         struct sandbox_fault *f = d->w->fault;
 
         if (!f) {
-                world_fail(d->w, "line %u: a fault needs `on`", d->step->line);
+                world_fail(d->w, "line %u: a fault needs `when`", d->step->line);
                 return;
         }
         f->lose_request = scenario_bool(d->what, "lose", false);
@@ -371,7 +371,7 @@ static const struct verb verbs[] = {
 };
 
 /* Of every step: when, who, and what others may refer to. */
-static const char *const common[] = { "at", "after", "plus", "on", "mark", "as", "manager", "mayFail" };
+static const char *const common[] = { "at", "after", "plus", "when", "mark", "as", "manager", "mayFail" };
 
 static const struct verb *verb_of(const struct value *step) {
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {

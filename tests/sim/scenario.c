@@ -9,10 +9,12 @@
 #include "base/yaml.h"
 
 /* The words of each map; anything else is an error, so that a misspelt expectation does not pass for one. */
-static const char *const top_words[] = { "about",  "agent", "apps",   "cluster", "commits",  "story",   "faults", "expect", "never",
-                                         "ends",   "calm",  "quiet",  "secrets", "controllers", "sweep", "start",  "settle", "bare",  "before", NULL };
-static const char *const expect_words[] = { "at",    "object", "absent", "path",  "equals",   "missing", "owner", "notOwner", "status",
-                                            "app",   "holds",  "writes", "requests", "from",  "to",      "most", "told",   NULL };
+static const char *const top_words[] = { "about", "agent", "apps",  "bare",    "cluster",     "controllers", "before",
+                                         "start", "story", "sweep", "commits", "faults",      "expect",      "never",
+                                         "ends",  "calm",  "quiet", "settle",  "secrets",     NULL };
+static const char *const expect_words[] = { "object", "absent", "path",   "equals",   "missing", "owner", "notOwner",
+                                            "status", "app",    "holds",  "writes",   "requests", "most", "told",  NULL };
+static const char *const when_words[] = { "match", "exact", "since", "nth", "writes", "always", NULL };
 static const char *const never_words[] = { "object", "path", "equals", "deleted", "until", "after", NULL };
 
 static int complain(const struct scenario *s, uint32_t line, struct err *err, const char *what, struct str word) {
@@ -55,6 +57,9 @@ static int check_steps(const struct scenario *s, const char *key, struct err *er
 
                 if (!act_check(step, &word))
                         return complain(s, step->line, err, "in a step the key", word);
+                int r = check_words(s, value_getc(step, "when"), when_words, err);
+                if (r < 0)
+                        return r;
         }
         return 0;
 }

@@ -163,18 +163,19 @@ static bool is_write(const struct sandbox_request *req) {
 }
 
 static bool hook_fits(struct world *w, const struct value *on, const struct sandbox_request *req) {
-        struct str match = scenario_text(on, "match", "");
+        struct str match = scenario_text(on, "match", ""), exact = scenario_text(on, "exact", ""), text;
+        struct str since = scenario_text(on, "since", "");
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
 
-        if (scenario_bool(on, "writes", false) && !is_write(req))
+        if ((scenario_bool(on, "writes", false) && !is_write(req)) || (since.n && !map_find(w->marks, since)))
                 return false;
-        (void)w;
-        return !match.n || str_contains(arena_strf(a, "%s %.*s", methods[req->method], STR_FMT(req->path)), match);
+        text = arena_strf(a, "%s %.*s", methods[req->method], STR_FMT(req->path));
+        return str_contains(text, match) && (!exact.n || str_eq(text, exact));
 }
 
 static void take_hooked(struct world *w, const struct sandbox_request *req) {
         for (size_t i = 0; i < w->hooked_count; i++) {
-                const struct value *step = w->hooked[i], *on = value_getc(step, "on");
+                const struct value *step = w->hooked[i], *on = value_getc(step, "when");
 
                 if (!step || !hook_fits(w, on, req) || ++w->hook_seen[i] < (uint64_t)scenario_int(on, "nth", 1))
                         continue;
@@ -380,7 +381,7 @@ static void play(struct world *w) {
 
         begin_step(w);
         while (!w->failure && step_at(w, w->next_step)) {
-                if (!value_getc(step_at(w, w->next_step), "on")) {
+                if (!value_getc(step_at(w, w->next_step), "when")) {
                         if (!take_step(w, &due_ms))
                                 run_until(w, due_ms);
                 } else {
@@ -439,7 +440,7 @@ static void add_hooked(struct world *w) {
         w->hooked = arena_zalloc(w->arena, (count + 1) * sizeof *w->hooked);
         w->hook_seen = arena_zalloc(w->arena, (count + 1) * sizeof *w->hook_seen);
         for (size_t i = 0; i < count; i++) {
-                if (value_getc(step_at(w, i), "on"))
+                if (value_getc(step_at(w, i), "when"))
                         w->hooked[w->hooked_count++] = step_at(w, i);
         }
 }
