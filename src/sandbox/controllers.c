@@ -30,7 +30,10 @@ const struct controller controllers_table[RES_COUNT] = {
         [RES_AUTOSCALER] = { "autoscaling", "horizontalpodautoscalers", "autoscaling/v2", "HorizontalPodAutoscaler",
                              MANAGER, USER("horizontal-pod-autoscaler"), autoscaler_run },
         [RES_REVISION] = { "apps", "controllerrevisions", "apps/v1", "ControllerRevision", MANAGER, "", NULL },
-        [RES_CLAIM] = { "", "persistentvolumeclaims", "v1", "PersistentVolumeClaim", MANAGER, "", NULL },
+        [RES_CLAIM] = { "", "persistentvolumeclaims", "v1", "PersistentVolumeClaim", MANAGER,
+                        USER("persistent-volume-binder"), claim_run },
+        [RES_VOLUME] = { "", "persistentvolumes", "v1", "PersistentVolume", MANAGER, USER("persistent-volume-binder"),
+                         volume_run },
 };
 
 /* One object somebody has to look at. */
@@ -214,6 +217,22 @@ static bool moves_autoscalers(const struct kind *kind, const struct version *bef
                                                           value_path(after->value, "metadata", "annotations", NULL)));
 }
 
+/* A Pod that comes or goes matters to its claims, a claim to its volume. */
+static void wake_storage(struct controllers *ctl, enum res res, const struct version *v) {
+        const struct value *list = value_path(v->value, "spec", "volumes", NULL);
+        struct str volume = value_text(value_path(v->value, "spec", "volumeName", NULL));
+
+        if (res == RES_CLAIM && volume.n)
+                wake_soon(ctl, RES_VOLUME, (struct str){ 0 }, volume);
+        for (size_t i = 0; res == RES_POD && value_is(list, VALUE_LIST) && i < list->list.count; i++) {
+                struct str claim =
+                        value_text(value_path(list->list.items[i], "persistentVolumeClaim", "claimName", NULL));
+
+                if (claim.n)
+                        wake_soon(ctl, RES_CLAIM, v->namespace, claim);
+        }
+}
+
 static void forget(struct controllers *ctl, enum res res, const struct version *gone) {
         if (res == RES_POD)
                 map_remove(ctl->bound, meta_text(gone->value, "uid"));
@@ -235,6 +254,7 @@ static void tell_known(struct controllers *ctl, enum res res, const struct versi
         else if (controllers_table[res].run)
                 wake_soon(ctl, res, any->namespace, any->name);
         wake_owner(ctl, any);
+        wake_storage(ctl, res, any);
         if (before && after && !value_equal(controller_of(before->value), controller_of(after->value)))
                 wake_owner(ctl, before);
         if (after && is_orphan(res, after) && !is_deleting(after->value) && !same_at(before, after, "metadata"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a cluster's controller manager, scheduler and kubelets do, in simple form: Deployments, ReplicaSets,
- * StatefulSets, DaemonSets, Jobs, CronJobs, HorizontalPodAutoscalers, and Pods on one simulated Node. Nothing is
+ * StatefulSets, DaemonSets, Jobs, CronJobs, HorizontalPodAutoscalers, volumes, and Pods on one simulated Node. Nothing is
  * executed; what is written is what those programs write (managers kube-controller-manager and kubelet, conditions with
  * their reasons and words).
  *

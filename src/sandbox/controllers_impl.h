@@ -28,6 +28,7 @@ enum res {
         RES_AUTOSCALER,
         RES_REVISION,
         RES_CLAIM,
+        RES_VOLUME, /* of no namespace */
         RES_COUNT,
 };
 
@@ -145,6 +146,8 @@ bool daemonset_run(struct look *l, struct version *live);
 bool job_run(struct look *l, struct version *live);
 bool cronjob_run(struct look *l, struct version *live);
 bool autoscaler_run(struct look *l, struct version *live);
+bool claim_run(struct look *l, struct version *live);
+bool volume_run(struct look *l, struct version *live);
 
 void scaler_free(void *p);
 

@@ -200,6 +200,73 @@ static void claims_are_made_and_stay(void **state) {
         assert_at(w, "items.0.metadata.labels", "{\"app\":\"web\"}");
 }
 
+/* ---- volumes ---- */
+
+#define CLAIMS  "/api/v1/namespaces/default/persistentvolumeclaims"
+#define VOLUMES "/api/v1/persistentvolumes"
+#define CLAIM                                                                                                          \
+        "{\"metadata\":{\"name\":\"data\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{\"requests\":" \
+        "{"                                                                                                            \
+        "\"storage\":\"1Gi\"}}}}"
+#define CLAIMING                                                                                                       \
+        "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{"            \
+        "\"claimName\":"                                                                                               \
+        "\"data\"}}]," CONTAINERS("img") "}}"
+
+static void a_claim_is_bound_to_a_volume_when_a_pod_needs_it(void **state) {
+        struct world *w = *state;
+
+        make(w, CLAIMS, CLAIM);
+        world_run(w, SECOND);
+        get(w, CLAIMS "/data");
+        assert_at(w, "status.phase", "Pending");
+        make(w, PODS, CLAIMING);
+        world_run(w, SECOND);
+        get(w, CLAIMS "/data");
+        assert_at(w, "status",
+                  "{\"accessModes\":[\"ReadWriteOnce\"],\"capacity\":{\"storage\":\"1Gi\"},\"phase\":\"Bound\"}");
+        const char *volume = at(w, "spec.volumeName"), *uid = at(w, "metadata.uid");
+        assert_string_equal(volume, arena_strf(w->arena, "pvc-%s", uid).p);
+        get(w, arena_strf(w->arena, VOLUMES "/%s", volume).p);
+        assert_at(w, "status.phase", "Bound");
+        assert_at(w, "spec.claimRef.uid", uid);
+}
+
+static void a_claim_goes_when_nobody_uses_it_and_its_volume_follows(void **state) {
+        struct world *w = *state;
+
+        make(w, CLAIMS, CLAIM);
+        make(w, PODS, CLAIMING);
+        world_run(w, SECOND);
+        assert_int_equal(del(w, CLAIMS "/data"), 200);
+        world_run(w, MINUTE);
+        assert_int_equal(get(w, CLAIMS "/data"), 200);
+        assert_int_equal(count(w, VOLUMES), 1);
+        assert_int_equal(del(w, PODS "/p"), 200);
+        world_run(w, MINUTE);
+        assert_int_equal(get(w, CLAIMS "/data"), 404);
+        assert_int_equal(count(w, VOLUMES), 0);
+}
+
+static void a_namespace_with_everything_ends(void **state) {
+        struct world *w = *state;
+
+        make(w, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"x\"}}");
+        world_run(w, SECOND);
+        make(w, "/apis/apps/v1/namespaces/x/deployments", WEB("\"replicas\":2", ""));
+        make(w, "/apis/apps/v1/namespaces/x/statefulsets", DB("\"replicas\":2"));
+        make(w, "/api/v1/namespaces/x/persistentvolumeclaims", CLAIM);
+        make(w, "/apis/batch/v1/namespaces/x/jobs",
+             "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"metadata\":{\"annotations\":{"
+             "\"podsim.truce.dev/hold\":\"running\"}},\"spec\":{\"restartPolicy\":\"Never\"," CONTAINERS("img") "}}}}");
+        world_run(w, 5 * SECOND);
+        assert_int_equal(count(w, "/api/v1/namespaces/x/pods"), 5);
+        assert_int_equal(del(w, "/api/v1/namespaces/x"), 200);
+        assert_true(run_until_idle(w) < MINUTE);
+        assert_int_equal(get(w, "/api/v1/namespaces/x"), 404);
+        assert_int_equal(count(w, "/api/v1/pods"), 0);
+}
+
 /* ---- DaemonSets ---- */
 
 #define DS(more)                                                                                                       \
@@ -269,6 +336,9 @@ int main(void) {
                 WORKLOAD_TEST(below_the_partition_pods_stay_as_they_were),
                 WORKLOAD_TEST(on_delete_waits_for_the_person),
                 WORKLOAD_TEST(claims_are_made_and_stay),
+                WORKLOAD_TEST(a_claim_is_bound_to_a_volume_when_a_pod_needs_it),
+                WORKLOAD_TEST(a_claim_goes_when_nobody_uses_it_and_its_volume_follows),
+                WORKLOAD_TEST(a_namespace_with_everything_ends),
                 WORKLOAD_TEST(a_daemon_runs_on_the_node),
                 WORKLOAD_TEST(a_daemon_is_updated_by_replacing_its_pod),
                 WORKLOAD_TEST(a_daemon_for_other_nodes_has_no_pod),
