@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/body.h"
 
+#include <stdio.h>
+
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/yaml.h"
@@ -30,9 +32,19 @@ static int parse_yaml(struct str text, struct arena *a, const struct value **ret
         return r;
 }
 
+static struct str hex_summary(struct str body, struct arena *a) {
+        char hex[2 * SUMMARY_BYTES + 1] = "";
+
+        for (size_t i = 0; i < body.n && i < SUMMARY_BYTES; i++)
+                snprintf(hex + 2 * i, 3, "%02x", (unsigned char)body.p[i]);
+        return arena_strf(a, "%s%s", hex, body.n > SUMMARY_BYTES ? " ..." : "");
+}
+
 static struct str summary(struct str body, struct arena *a) {
         if (body.n == 0)
                 return STR("<empty>");
+        if (body.p[0] != '{')
+                return hex_summary(body, a);
         return body.n > SUMMARY_BYTES ? arena_strf(a, "%.*s ...", SUMMARY_BYTES, body.p) : body;
 }
 
@@ -66,7 +78,7 @@ int body_parse(struct call *c, const struct value **ret) {
 
 /* ---- strict decoding ---- */
 
-static struct str strict_text(const struct causes *strict, struct arena *a) {
+struct str body_strict_text(const struct causes *strict, struct arena *a) {
         _cleanup_(buf_done) struct buf out = buf_make(KUBE_MAX_OBJECT_BYTES);
 
         buf_addc(&out, "strict decoding error: ");
@@ -75,19 +87,18 @@ static struct str strict_text(const struct causes *strict, struct arena *a) {
         return arena_str(a, buf_str(&out));
 }
 
-static bool is_strict(const struct call *c) {
-        return str_eqc(query_get(&c->query, "fieldValidation"), "Strict");
+enum body_strictness body_strictness(const struct call *c) {
+        struct str text = query_get(&c->query, "fieldValidation");
+
+        return str_eqc(text, "Strict") ? BODY_STRICT : str_eqc(text, "Ignore") ? BODY_IGNORE : BODY_WARN;
 }
 
-static void warn_all(struct call *c, const struct causes *strict) {
-        if (str_eqc(query_get(&c->query, "fieldValidation"), "Ignore"))
-                return;
-        for (size_t i = 0; i < strict->count; i++)
+void body_warn(struct call *c, const struct causes *strict) {
+        for (size_t i = 0; body_strictness(c) == BODY_WARN && i < strict->count; i++)
                 call_warn(c, strict->items[i].message);
 }
 
-/* An empty list of managedFields means "forget the owners", though decoding drops empty lists. */
-static const struct value *with_emptied_owners(const struct value *object, const struct value *body, struct arena *a) {
+const struct value *body_with_emptied_owners(const struct value *object, const struct value *body, struct arena *a) {
         const struct value *owners = value_path(body, "metadata", "managedFields", NULL);
 
         if (!value_is(owners, VALUE_LIST) || owners->list.count > 0)
@@ -95,23 +106,46 @@ static const struct value *with_emptied_owners(const struct value *object, const
         return meta_with(object, "managedFields", owners, a);
 }
 
-/* Decodes; *ret_why is empty or the text of what is wrong. */
-static const struct value *decode(struct call *c, const struct type *type, const struct value *body,
-                                  struct str *ret_why) {
-        struct causes strict = { .arena = c->a };
+const struct value *body_decode(struct call *c, const struct type *type, const struct value *body,
+                                struct causes *strict, struct str *ret_why) {
+        bool is_custom = c->kind->is_custom && type == kind_type(c->kind);
         const struct value *object = NULL;
         struct err err = { 0 };
 
         *ret_why = (struct str){ 0 };
-        if (codec_decode(type, body, c->kind->is_custom && type == kind_type(c->kind), c->a, &object, &strict, &err) <
-            0)
+        if (codec_decode(type, body, is_custom, c->a, &object, strict, &err) < 0)
                 *ret_why = arena_str(c->a, str_from(err.msg));
-        else if (strict.count && is_strict(c))
-                *ret_why = strict_text(&strict, c->a);
-        else
-                warn_all(c, &strict);
+        return object ? body_with_emptied_owners(object, body, c->a) : NULL;
+}
+
+/* What the text says beyond the value: duplicates, and the order of what is unknown. */
+static void read_text(struct call *c, const struct type *type, struct causes *strict) {
+        bool is_custom = c->kind->is_custom && type == kind_type(c->kind);
+        struct causes found = { .arena = c->a };
+
+        if (is_yaml(media_type(c->req->content_type)))
+                return;
+        codec_strict(type, c->req->body, &found);
+        for (size_t i = 0; is_custom && i < strict->count; i++)
+                causes_add(&found, "", (struct str){ 0 }, "%.*s", STR_FMT(strict->items[i].message));
+        causes_done(strict);
+        *strict = found;
+}
+
+/* The decoded body of a POST or PUT; *ret_why is empty or the text of what is wrong. */
+static const struct value *decode(struct call *c, const struct type *type, const struct value *body,
+                                  struct str *ret_why) {
+        struct causes strict = { .arena = c->a };
+        const struct value *object = body_decode(c, type, body, &strict, ret_why);
+
+        if (object && body_strictness(c) != BODY_IGNORE)
+                read_text(c, type, &strict);
+        if (object && strict.count && body_strictness(c) == BODY_STRICT)
+                *ret_why = body_strict_text(&strict, c->a);
+        else if (object)
+                body_warn(c, &strict);
         causes_done(&strict);
-        return object ? with_emptied_owners(object, body, c->a) : NULL;
+        return object;
 }
 
 /* ---- bodies of POST and PUT ---- */
@@ -127,8 +161,8 @@ static int refuse_field(struct call *c, const struct value *object, const char *
         return r;
 }
 
-/* Custom resources are decoded without a scheme: kind must be there, apiVersion must be the path's. */
-static int check_custom_kind(struct call *c, const struct value *body, struct str v, struct str k, bool is_patch) {
+int body_check_custom(struct call *c, const struct value *body, bool is_patch) {
+        struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
         struct str api_version = c->kind->api_version, kind = c->kind->resource->kind;
 
         if (k.n == 0 && !is_patch)
@@ -150,7 +184,7 @@ static int check_kind(struct call *c, const struct value *body, struct str api_v
         struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
 
         if (c->kind->is_custom && str_eq(kind, c->kind->resource->kind))
-                return check_custom_kind(c, body, v, k, false);
+                return body_check_custom(c, body, false);
         if ((v.n == 0 || str_eq(v, api_version)) && (k.n == 0 || str_eq(k, kind)))
                 return 0;
         v = v.n ? v : api_version;
@@ -170,7 +204,7 @@ static int check_kind(struct call *c, const struct value *body, struct str api_v
                 STR_FMT(k), STR_FMT(version), STR_FMT(kind), STR_FMT(k), STR_FMT(v));
 }
 
-static const struct value *with_kind(const struct value *object, struct str api_version, struct str kind,
+const struct value *body_with_kind(const struct value *object, struct str api_version, struct str kind,
                                      struct arena *a) {
         if (!str_eq(value_text(value_getc(object, "apiVersion")), api_version))
                 object = value_with(a, object, STR("apiVersion"), value_string(a, api_version, 0));
@@ -197,118 +231,25 @@ int body_object(struct call *c, const struct type *type, struct str api_version,
                 return status_bad_request(c, "%.*s in version \"%.*s\" cannot be handled as a %.*s: %.*s",
                                           STR_FMT(kind), STR_FMT(schema_version(api_version)), STR_FMT(kind),
                                           STR_FMT(why));
-        *ret = with_kind(object, api_version, kind, c->a);
+        *ret = body_with_kind(object, api_version, kind, c->a);
         return 0;
 }
 
-/* ---- patches ---- */
-
-static int refuse_patch(struct call *c, const struct value *document, struct str why) {
-        _cleanup_(buf_done) struct buf quoted = buf_make(KUBE_MAX_OBJECT_BYTES);
-        struct causes causes = { .arena = c->a };
-
-        value_print_string(value_canonical(c->a, document), &quoted);
-        causes_add(&causes, "FieldValueInvalid", STR("patch"), "Invalid value: %.*s: %.*s", STR_FMT(buf_str(&quoted)),
-                   STR_FMT(why));
-        int r = status_invalid(c, (struct str){ 0 }, (struct str){ 0 }, (struct str){ 0 }, &causes);
-        causes_done(&causes);
-        return r;
-}
-
-/* fmt's %v of JSON: map[a:b c:[d e]]. */
-static void add_go(struct buf *out, const struct value *v) {
-        if (v->kind == VALUE_MAP) {
-                buf_addc(out, "map[");
-                for (size_t i = 0; i < v->map.count; i++) {
-                        buf_addf(out, "%s%.*s:", i ? " " : "", STR_FMT(v->map.members[i].key));
-                        add_go(out, v->map.members[i].value);
-                }
-                buf_addch(out, ']');
-        } else if (v->kind == VALUE_LIST) {
-                buf_addch(out, '[');
-                for (size_t i = 0; i < v->list.count; i++) {
-                        if (i)
-                                buf_addch(out, ' ');
-                        add_go(out, v->list.items[i]);
-                }
-                buf_addch(out, ']');
-        } else if (v->kind == VALUE_STRING) {
-                buf_add(out, v->text);
-        } else if (v->kind == VALUE_NULL) {
-                buf_addc(out, "<nil>");
-        } else {
-                value_print(v, out);
-        }
-}
-
-/* A strategic merge patch is not decoded from text: the same mistake has other words. */
-static struct str strategic_why(struct call *c, struct str why) {
-        static const char of_type[] = " of type ";
-        const char *at = memmem(why.p, why.n, of_type, sizeof of_type - 1);
-
-        if (!at)
-                return why;
-        struct str type = str_from(at + sizeof of_type - 1);
-        if (str_starts(type, STR("[]")))
-                return STR("cannot restore slice from string");
-        if (str_starts(type, STR("map[")))
-                return STR("cannot restore map from string");
-        if (str_find(type, '.', 0) >= 0)
-                return STR("cannot restore struct from: string");
-        return arena_strf(c->a, "unrecognized type: %.*s", STR_FMT(type));
-}
-
-static int refuse_strategic(struct call *c, struct str why) {
-        _cleanup_(buf_done) struct buf shown = buf_make(KUBE_MAX_OBJECT_BYTES),
-                                       quoted = buf_make(KUBE_MAX_OBJECT_BYTES);
-        struct causes causes = { .arena = c->a };
-        const struct value *patch;
-
-        if (json_parse(c->req->body, c->a, &patch, NULL) == 0)
-                add_go(&shown, patch);
-        value_print_string(buf_str(&shown), &quoted);
-        causes_add(&causes, "FieldValueInvalid", STR("patch"), "Invalid value: %.*s: %.*s", STR_FMT(buf_str(&quoted)),
-                   STR_FMT(strategic_why(c, why)));
-        int r = status_invalid(c, (struct str){ 0 }, (struct str){ 0 }, (struct str){ 0 }, &causes);
-        causes_done(&causes);
-        return r;
-}
-
-int body_patched(struct call *c, const struct type *type, struct str api_version, struct str kind,
-                 const struct value *document, const struct value **ret) {
-        struct str v = value_text(value_getc(document, "apiVersion")), k = value_text(value_getc(document, "kind"));
-        struct str why;
-
-        if (c->kind->is_custom && type == kind_type(c->kind)) {
-                int r = check_custom_kind(c, document, v, k, true);
-
-                if (r < 0)
-                        return r;
-        } else if (!str_eq(v, api_version) || !str_eq(k, kind)) {
-                return refuse_patch(c, document,
-                                    arena_strf(c->a,
-                                               "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
-                                               "\"pkg/runtime/scheme.go:111\"",
-                                               STR_FMT(k), STR_FMT(v)));
-        }
-        const struct value *object = decode(c, type, document, &why);
-        if (why.n && str_eqc(media_type(c->req->content_type), "application/strategic-merge-patch+json"))
-                return refuse_strategic(c, why);
-        if (why.n)
-                return refuse_patch(c, document, why);
-        *ret = with_kind(object, api_version, kind, c->a);
-        return 0;
-}
-
-int body_merged(struct call *c, const struct value *merged, const struct value **ret) {
+int body_merged(struct call *c, const struct value *merged, struct str patch_name, const struct value **ret) {
         struct causes strict = { .arena = c->a };
+        struct str version = c->kind->api_version, kind = c->kind->resource->kind;
         struct err err = { 0 };
         int r = codec_decode(kind_type(c->kind), merged, c->kind->is_custom, c->a, ret, &strict, &err);
 
         causes_done(&strict);
         if (r < 0)
-                return status_internal(c, "failed to create typed patch object: %s", err.msg);
-        *ret = with_kind(*ret, c->kind->api_version, c->kind->resource->kind, c->a);
+                return status_internal(c,
+                                       "failed to convert new object (%.*s; %s%.*s, Kind=%.*s) to proper version: unable "
+                                       "to convert unstructured object to %s%.*s, Kind=%.*s: error decoding from json: %s",
+                                       STR_FMT(patch_name), str_find(version, '/', 0) < 0 ? "/" : "", STR_FMT(version),
+                                       STR_FMT(kind), str_find(version, '/', 0) < 0 ? "/" : "", STR_FMT(version),
+                                       STR_FMT(kind), err.msg);
+        *ret = body_with_kind(*ret, version, kind, c->a);
         return 0;
 }
 

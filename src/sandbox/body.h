@@ -14,11 +14,17 @@ int body_parse(struct call *c, const struct value **ret);
 /* The object of a POST or PUT: parsed, of the right kind, decoded, not defaulted. */
 int body_object(struct call *c, const struct type *type, struct str api_version, struct str kind,
                 const struct value **ret);
-/* A patched document of the call's own kind: as above with a patch's refusals. */
+/*
+ * An object of that type after the patch in the request's body, decoded; not for applies. `live` is in the call's
+ * version.
+ */
 int body_patched(struct call *c, const struct type *type, struct str api_version, struct str kind,
-                 const struct value *document, const struct value **ret);
-/* What a server-side apply has merged: decoded once more, so that spellings become canonical. */
-int body_merged(struct call *c, const struct value *merged, const struct value **ret);
+                 const struct value *live, const struct value **ret);
+/*
+ * What a server-side apply has merged: decoded once more, so that spellings become canonical. `patch_name` is how a
+ * refusal names the applied object: NAMESPACE/NAME as it says them.
+ */
+int body_merged(struct call *c, const struct value *merged, struct str patch_name, const struct value **ret);
 /* Defaults (and pruning, for custom resources). */
 const struct value *body_default(struct call *c, const struct value *object);
 /* DeleteOptions, or NULL without body. */
@@ -26,5 +32,26 @@ int body_delete_options(struct call *c, const struct value **ret);
 
 /* "application/json", without parameters. */
 struct str media_type(struct str content_type);
+
+/* "number", "object" … as Go's decoder calls JSON's types. */
+const char *body_json_kind(const struct value *v);
+
+/* --- shared by body*.c --- */
+
+enum body_strictness { BODY_WARN, BODY_IGNORE, BODY_STRICT };
+enum body_strictness body_strictness(const struct call *c);
+/* "strict decoding error: …" */
+struct str body_strict_text(const struct causes *strict, struct arena *a);
+/* As warnings, where the request wants them. */
+void body_warn(struct call *c, const struct causes *strict);
+/* NULL with the decoder's words in *ret_why when a value has a wrong type. `strict` gets unknown fields. */
+const struct value *body_decode(struct call *c, const struct type *type, const struct value *body,
+                                struct causes *strict, struct str *ret_why);
+/* An empty list of managedFields means "forget the owners", though decoding drops empty lists. */
+const struct value *body_with_emptied_owners(const struct value *object, const struct value *body, struct arena *a);
+const struct value *body_with_kind(const struct value *object, struct str api_version, struct str kind,
+                                   struct arena *a);
+/* Custom resources are decoded without a scheme: kind must be there, apiVersion must be the path's. */
+int body_check_custom(struct call *c, const struct value *body, bool is_patch);
 
 #endif

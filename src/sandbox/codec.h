@@ -43,6 +43,8 @@ int codec_convert(const struct type *t, const struct value *body, struct arena *
  * once. Of a custom resource only the duplicates are in that order; its unknown fields come from codec_decode().
  */
 void codec_strict(const struct type *t, struct str text, struct causes *strict);
+/* Only the duplicates, of any JSON: what a patch is read into has no fields. */
+void codec_duplicates(struct str text, struct causes *strict);
 
 /* OpenAPI defaults, and for built-in kinds what their Go defaulting functions do. Also for what is read from a file. */
 const struct value *codec_default(const struct type *t, struct str api_version, struct str kind,

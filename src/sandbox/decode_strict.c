@@ -177,3 +177,9 @@ void codec_strict(const struct type *t, struct str text, struct causes *strict) 
 
         scan_value(&s, (struct place){ t->rules ? NULL : t, t->rules != NULL, NULL });
 }
+
+void codec_duplicates(struct str text, struct causes *strict) {
+        struct scanner s = { text.p, text.p + text.n, strict->arena, strict };
+
+        scan_value(&s, (struct place){ NULL, true, NULL });
+}

@@ -20,6 +20,7 @@ void serve_watch(struct call *c, enum form form);
 void serve_create(struct call *c);
 void serve_update(struct call *c);
 void serve_patch(struct call *c);
+void serve_apply(struct call *c);
 void serve_delete(struct call *c);
 void serve_delete_collection(struct call *c);
 /* /scale: get, update, patch. */
@@ -45,10 +46,15 @@ int serve_write_options(struct call *c, const char *options, bool is_apply);
 int serve_selector(struct call *c, struct selector *ret);
 /* Does the name (or namespace) in a body differ from the one in the path? */
 int serve_check_names(struct call *c, const struct value *object);
-/* The patch in the request's body on `live` (an object of that type), decoded; not for applies. */
-int serve_patched(struct call *c, const struct type *type, struct str api_version, struct str kind,
-                  const struct value *live, const struct value **ret);
+/* What a creation cannot bring along, taken away. */
+const struct value *serve_wiped(const struct value *object, struct arena *a);
+/* Puts the object into the request's namespace; refused when it names another. */
+int serve_place(struct call *c, const struct value **object);
 bool serve_is_apply(const struct call *c);
+/* The configuration in an apply's body. Refused when it is no object of that version and kind. */
+int serve_config(struct call *c, struct str api_version, struct str kind, const struct value **ret);
+/* Keys the body has twice: warnings, or a refusal. For when the apply itself has worked. */
+int serve_config_strict(struct call *c);
 int serve_conflicts(struct call *c, const void *conflicts);
 /* Answers with the JSON of any value. */
 void serve_value(struct call *c, int status, const struct value *v);

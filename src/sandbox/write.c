@@ -293,7 +293,7 @@ struct version *write_find(const struct call *c) {
 }
 
 int write_make(struct call *c, const struct value *object) {
-        int r = body_merged(c, object, &object);
+        int r = body_merged(c, object, c->at.name, &object);
 
         if (r < 0)
                 return r;
@@ -302,7 +302,7 @@ int write_make(struct call *c, const struct value *object) {
 }
 
 int write_change(struct call *c, struct version *live, const struct value *object, const char *subresource) {
-        int r = body_merged(c, object, &object);
+        int r = body_merged(c, object, c->at.name, &object);
 
         if (r < 0)
                 return r;

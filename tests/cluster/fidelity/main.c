@@ -158,8 +158,10 @@ static bool note_signature(struct str signature, struct str line) {
 
 /* --- running --- */
 
-/* Judges an answer; true when it is a difference of a kind not seen before. */
-static bool judge(const struct kind *k, const struct step *s, struct result *r, struct arena *a, struct str *ret_place) {
+enum judgement { EQUAL, KNOWN, DIFFERENT, NEW };
+
+/* NEW: a difference of a kind not seen before. */
+static enum judgement judge(const struct kind *k, const struct step *s, struct result *r, struct arena *a, struct str *ret_place) {
         struct tally *t = &tallies[k - kinds.list][s->verb];
         bool fresh = false, unknown = false;
 
@@ -179,7 +181,14 @@ static bool judge(const struct kind *k, const struct step *s, struct result *r, 
         t->known += r->differences.count && !unknown;
         t->differed += unknown;
         wrong += unknown;
-        return fresh;
+        return fresh ? NEW : unknown ? DIFFERENT : r->differences.count ? KNOWN : EQUAL;
+}
+
+/* After a write that went another way the objects are no longer the same. */
+static bool is_parted(const struct step *s, const struct result *r) {
+        bool wrote = r->answers[SIDE_REAL].status < 300 || r->answers[SIDE_SANDBOX].status < 300;
+
+        return s->method != KUBE_GET && wrote && r->differences.count;
 }
 
 static void run_episode(struct twins *twins, unsigned long number, const struct kind *k) {
@@ -195,14 +204,18 @@ static void run_episode(struct twins *twins, unsigned long number, const struct 
         for (size_t i = 0; i < EPISODE_STEPS && now_s() < options.deadline_s; i++) {
                 struct result result;
                 struct str place;
+                enum judgement judgement;
 
                 episode_next(&e, &steps[i]);
                 run_step(&run, &steps[i], a, &result);
-                if (judge(k, &steps[i], &result, a, &place)) {
+                judgement = judge(k, &steps[i], &result, a, &place);
+                if (judgement == NEW) {
                         print_difference(number, &steps[i], &result);
                         print_way(twins, number, steps, i + 1, place);
                         fflush(stdout);
                 }
+                if (judgement >= DIFFERENT && is_parted(&steps[i], &result))
+                        break;
                 episode_learn(&e, &steps[i], result.answers[SIDE_REAL].status, result.body);
         }
         run_end(&run);

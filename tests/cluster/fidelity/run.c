@@ -25,6 +25,9 @@ static void ask_alike(struct twins *twins, enum kube_method method, struct str p
         }
 }
 
+/* What controllers put into a namespace; the real server has none, the sandbox always does it. */
+static const char *const furniture[] = { "serviceaccounts/default", "configmaps/kube-root-ca.crt" };
+
 void run_begin(struct run *r, struct twins *twins, const char *namespace) {
         struct arena *a = arena_new(0);
         struct twin_answer answers[SIDE_COUNT];
@@ -38,6 +41,9 @@ void run_begin(struct run *r, struct twins *twins, const char *namespace) {
                         fprintf(stderr, "fidelity: namespace %s: %.*s\n", namespace, STR_FMT(answers[side].body));
                         exit(1);
                 }
+        for (size_t i = 0; i < sizeof furniture / sizeof *furniture; i++)
+                ask_alike(twins, KUBE_DELETE, arena_strf(a, "/api/v1/namespaces/%s/%s", namespace, furniture[i]),
+                          (struct str){ 0 }, a, answers);
         arena_free(a);
 }
 

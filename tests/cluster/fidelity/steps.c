@@ -39,8 +39,8 @@ static unsigned below(struct episode *e, unsigned bound) {
 static enum verb draw_verb(struct episode *e) {
         enum verb verb, rarest;
 
-        if (chance(e, 50))
-                return chance(e, 80) ? APPLY : APPLY_DRY;
+        if (chance(e, 60))
+                return chance(e, 85) ? APPLY : APPLY_DRY;
         rarest = below(e, VERBS);
         for (int i = 0; i < 3; i++) {
                 verb = below(e, VERBS);
@@ -128,11 +128,11 @@ static void make_create(struct episode *e, struct subject *s, struct step *step)
         const struct value *body = body_new(e->kind, &e->random, e->arena, s->name, chance(e, 92));
         struct buf path = path_of(e, NULL, "");
 
+        if (chance(e, 25))
+                body = body_fault(&e->random, e->arena, body);
         if (chance(e, 8))
                 body = with_meta(e, with_meta(e, body, "name", NULL), "generateName",
                                  value_stringc(e->arena, chance(e, 90) ? "made-" : "Bad_"));
-        if (chance(e, 25))
-                body = body_fault(&e->random, e->arena, body);
         body = with_expectations(e, s, body);
         step->method = KUBE_POST;
         set_body(e, step, JSON_TYPE, body);
@@ -453,7 +453,7 @@ void episode_next(struct episode *e, struct step *ret_step) {
         enum verb verb = draw_verb(e);
 
         if (!s->live && !makers[verb].collection && chance(e, 75))
-                verb = chance(e, 40) ? CREATE : APPLY;
+                verb = chance(e, 30) ? CREATE : APPLY;
         *ret_step = (struct step){ .number = ++e->steps, .verb = verb, .subject = makers[verb].collection ? -1 : at };
         makers[verb].make(e, s, ret_step);
         e->tried[verb]++;

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Patches other than server-side apply: from the request's body and the live object to the patched one, decoded. Each of
+ * the three refuses in its own words.
+ *
+ * Source: apiserver's endpoints/handlers/patch.go.
+ */
+#include "base/json.h"
+#include "base/limits.h"
+#include "sandbox/body.h"
+#include "sandbox/codec.h"
+#include "sandbox/status.h"
+
+#define MERGE_PATCH STR("application/merge-patch+json")
+#define JSON_PATCH  STR("application/json-patch+json")
+
+/* One patch on its way. */
+struct patching {
+        struct call *c;
+        const struct type *type;
+        struct str api_version, kind;
+        const struct value *live, *patch;
+        struct causes strict; /* of the patch's text */
+};
+
+const char *body_json_kind(const struct value *v) {
+        static const char *const names[] = {
+                [VALUE_NULL] = "null",      [VALUE_BOOL] = "bool",     [VALUE_INT] = "number", [VALUE_UINT] = "number",
+                [VALUE_DECIMAL] = "number", [VALUE_STRING] = "string", [VALUE_LIST] = "array", [VALUE_MAP] = "object",
+        };
+
+        return names[v->kind];
+}
+
+static int refuse_shown(struct call *c, struct str shown, struct str why) {
+        _cleanup_(buf_done) struct buf quoted = buf_make(KUBE_MAX_OBJECT_BYTES);
+        struct causes causes = { .arena = c->a };
+
+        value_print_string(shown, &quoted);
+        causes_add(&causes, "FieldValueInvalid", STR("patch"), "Invalid value: %.*s: %.*s", STR_FMT(buf_str(&quoted)),
+                   STR_FMT(why));
+        int r = status_invalid(c, (struct str){ 0 }, (struct str){ 0 }, (struct str){ 0 }, &causes);
+        causes_done(&causes);
+        return r;
+}
+
+/* The strict findings of text and object: warnings, or a refusal. */
+static int settle_strict(struct patching *p, const struct causes *of_object, struct str shown) {
+        struct causes all = { .arena = p->c->a };
+        int r = 0;
+
+        for (size_t i = 0; i < p->strict.count; i++)
+                causes_add(&all, "", (struct str){ 0 }, "%.*s", STR_FMT(p->strict.items[i].message));
+        for (size_t i = 0; i < of_object->count; i++)
+                causes_add(&all, "", (struct str){ 0 }, "%.*s", STR_FMT(of_object->items[i].message));
+        if (all.count && body_strictness(p->c) == BODY_STRICT)
+                r = refuse_shown(p->c, shown, body_strict_text(&all, p->c->a));
+        else
+                body_warn(p->c, &all);
+        causes_done(&all);
+        return r;
+}
+
+/* ---- merge patches and JSON patches: the result is decoded ---- */
+
+static int check_kind(struct patching *p, const struct value *document) {
+        struct str v = value_text(value_getc(document, "apiVersion")), k = value_text(value_getc(document, "kind"));
+
+        if (p->c->kind->is_custom && p->type == kind_type(p->c->kind))
+                return body_check_custom(p->c, document, true);
+        if (str_eq(v, p->api_version) && str_eq(k, p->kind))
+                return 0;
+        return refuse_shown(p->c, value_canonical(p->c->a, document),
+                            arena_strf(p->c->a,
+                                       "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
+                                       "\"pkg/runtime/scheme.go:111\"",
+                                       STR_FMT(k), STR_FMT(v)));
+}
+
+static int decode_document(struct patching *p, const struct value *document, const struct value **ret) {
+        struct call *c = p->c;
+        struct causes strict = { .arena = c->a };
+        struct str why;
+        int r = check_kind(p, document);
+
+        if (r < 0)
+                return r;
+        const struct value *object = body_decode(c, p->type, document, &strict, &why);
+        r = object ? settle_strict(p, &strict, value_canonical(c->a, document))
+                   : refuse_shown(c, value_canonical(c->a, document), why);
+        causes_done(&strict);
+        if (r == 0)
+                *ret = body_with_kind(object, p->api_version, p->kind, c->a);
+        return r;
+}
+
+static void find_unknown_members(struct patching *p) {
+        static const char *const known[] = { "op", "path", "from", "value" };
+
+        for (size_t i = 0; i < value_count(p->patch); i++) {
+                const struct value *op = p->patch->list.items[i];
+
+                for (size_t j = 0; value_is(op, VALUE_MAP) && j < op->map.count; j++) {
+                        bool is_known = false;
+
+                        for (size_t k = 0; k < ARRAY_LEN(known); k++)
+                                is_known |= str_eqc(op->map.members[j].key, known[k]);
+                        if (!is_known)
+                                causes_add(&p->strict, "", (struct str){ 0 }, "json patch unknown field \"[%zu].%.*s\"", i,
+                                           STR_FMT(op->map.members[j].key));
+                }
+        }
+}
+
+static void find_json_patch_faults(struct patching *p) {
+        struct causes found = { .arena = p->c->a };
+
+        codec_duplicates(p->c->req->body, &found);
+        for (size_t i = 0; i < found.count; i++)
+                causes_add(&p->strict, "", (struct str){ 0 }, "json patch %.*s", STR_FMT(found.items[i].message));
+        causes_done(&found);
+        find_unknown_members(p);
+}
+
+static int by_json(struct patching *p, const struct value **ret) {
+        const struct status_details d = { 0 };
+        const struct value *document;
+        struct err err = { 0 };
+
+        if (body_strictness(p->c) != BODY_IGNORE)
+                find_json_patch_faults(p);
+        int r = patch_json(p->live, p->patch, p->c->a, &document, &err);
+        if (r == ERR_PARSE)
+                return status_bad_request(p->c, "%s", err.msg);
+        if (r < 0)
+                return status_refuse(p->c, 422, "Invalid", &d,
+                                     "the server rejected our request due to an error in our request");
+        return decode_document(p, document, ret);
+}
+
+static int by_merge(struct patching *p, const struct value **ret) {
+        struct call *c = p->c;
+
+        if (p->patch->kind == VALUE_NULL || (p->patch->kind != VALUE_MAP && body_strictness(c) == BODY_IGNORE))
+                return status_bad_request(c, "Invalid JSON Patch");
+        if (p->patch->kind != VALUE_MAP)
+                return status_bad_request(
+                        c, "error decoding patch: json: cannot unmarshal %s into Go value of type map[string]interface {}",
+                        body_json_kind(p->patch));
+        if (body_strictness(c) != BODY_IGNORE)
+                codec_duplicates(c->req->body, &p->strict);
+        return decode_document(p, patch_merge(p->live, p->patch, c->a), ret);
+}
+
+/* ---- strategic merge patches: the result is converted ---- */
+
+static int refuse_strategic(struct call *c, int code, const char *why) {
+        const struct status_details d = { 0 };
+
+        if (code == ERR_PARSE)
+                return status_bad_request(c, "%s", why);
+        if (code == ERR_INVAL)
+                return status_refuse(c, 422, "Invalid", &d,
+                                     "the server rejected our request due to an error in our request");
+        return status_internal(c, "%s", why);
+}
+
+static int by_strategic(struct patching *p, const struct value **ret) {
+        struct call *c = p->c;
+        const struct value *patch = p->patch->kind == VALUE_NULL ? &value_empty_map : p->patch, *document;
+        struct causes strict = { .arena = c->a };
+        struct err err = { 0 };
+
+        if (patch->kind != VALUE_MAP)
+                return status_bad_request(c, "json: cannot unmarshal %s into Go value of type map[string]interface {}",
+                                          body_json_kind(patch));
+        int r = patch_strategic(p->type, p->live, patch, c->a, &document, &err);
+        if (r < 0)
+                return refuse_strategic(c, r, err.msg);
+        if (body_strictness(c) != BODY_IGNORE)
+                codec_duplicates(c->req->body, &p->strict);
+        struct str shown = patch_go_text(patch, c->a);
+        r = codec_convert(p->type, document, c->a, ret, &strict, &err);
+        r = r < 0 ? refuse_shown(c, shown, str_from(err.msg)) : settle_strict(p, &strict, shown);
+        causes_done(&strict);
+        if (r == 0)
+                *ret = body_with_kind(body_with_emptied_owners(*ret, document, c->a), p->api_version, p->kind, c->a);
+        return r;
+}
+
+int body_patched(struct call *c, const struct type *type, struct str api_version, struct str kind,
+                 const struct value *live, const struct value **ret) {
+        struct patching p = { c, type, api_version, kind, live, NULL, { .arena = c->a } };
+        struct str media = media_type(c->req->content_type);
+        int r;
+
+        if (json_parse(c->req->body, c->a, &p.patch, NULL) < 0)
+                return status_bad_request(c, "invalid JSON patch");
+        if (str_eq(media, JSON_PATCH))
+                r = by_json(&p, ret);
+        else
+                r = str_eq(media, MERGE_PATCH) ? by_merge(&p, ret) : by_strategic(&p, ret);
+        causes_done(&p.strict);
+        return r;
+}
