@@ -20,6 +20,7 @@ static const struct verb verbs[] = {
         { "status", cli_status, "what is in force, from the cluster's inventory" },
         { "render", cli_render, "print the objects of a revision, as they would be applied" },
         { "sandbox", cli_sandbox, "a Kubernetes API in memory, to try things without a cluster" },
+        { "demo", cli_demo, "the first minute: a story in a sandbox, each step checked" },
         { "version", cli_version, "print the version" },
 };
 

@@ -22,6 +22,7 @@ int cli_diff(int argc, char **argv);
 int cli_status(int argc, char **argv);
 int cli_render(int argc, char **argv);
 int cli_sandbox(int argc, char **argv);
+int cli_demo(int argc, char **argv);
 int cli_version(int argc, char **argv);
 
 #endif

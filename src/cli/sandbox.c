@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/duration.h"
@@ -17,7 +16,6 @@
 #include "cli/session.h"
 
 #define SAVE_AFTER_MS 500 /* changes of half a second are saved together */
-#define TOKEN_BYTES   16
 #define MAX_USERS     64
 
 struct flags {
@@ -61,18 +59,6 @@ struct sandbox_verb {
 
 /* ---- users ---- */
 
-static int new_token(struct arena *a, struct str *ret_token, struct err *err) {
-        unsigned char bytes[TOKEN_BYTES];
-        char hex[2 * TOKEN_BYTES + 1];
-
-        if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-                return err_set_errno(err, errno, "no random bytes for a token");
-        for (size_t i = 0; i < sizeof bytes; i++)
-                snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-        *ret_token = arena_str(a, str_from(hex));
-        return 0;
-}
-
 static int add_user(struct sandbox_verb *v, struct str name, struct err *err) {
         static const struct str groups[] = { { "system:masters", 14 } };
         struct sandbox_user *u = &v->users[v->user_count];
@@ -86,7 +72,7 @@ static int add_user(struct sandbox_verb *v, struct str name, struct err *err) {
                         return err_set(err, ERR_INVAL, "--user %.*s: is there already", STR_FMT(name));
         *u = (struct sandbox_user){ .name = name, .groups = groups, .group_count = ARRAY_LEN(groups) };
         v->user_count++;
-        return new_token(v->arena, &u->token, err);
+        return sandbox_new_token(v->arena, &u->token, err);
 }
 
 static int add_users(struct sandbox_verb *v, struct err *err) {

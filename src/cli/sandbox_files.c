@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "base/yaml.h"
 
 #define KUBECONFIG_MARK "# Written by truce sandbox, and replaced at its next start.\n"
+#define TOKEN_BYTES 16
 #define MAX_FOLDER_DEPTH 32
 #define SERVED_AFTER_MS 5000 /* a definition's kind, at the latest */
 
@@ -47,6 +49,18 @@ static int read_documents(const char *path, struct arena *a, const struct yaml_d
 }
 
 /* ---- the kubeconfig ---- */
+
+int sandbox_new_token(struct arena *a, struct str *ret_token, struct err *err) {
+        unsigned char bytes[TOKEN_BYTES];
+        char hex[2 * TOKEN_BYTES + 1];
+
+        if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+                return err_set_errno(err, errno, "no random bytes for a token");
+        for (size_t i = 0; i < sizeof bytes; i++)
+                snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+        *ret_token = arena_str(a, str_from(hex));
+        return 0;
+}
 
 struct entry {
         struct str context, url, user, token;

@@ -9,6 +9,9 @@
 
 #include "sandbox/http.h"
 
+/* A secret for one user, in the arena. */
+int sandbox_new_token(struct arena *a, struct str *ret_token, struct err *err);
+
 /*
  * A kubeconfig for `server` with a context for each user, the first being current. Mode 0600, replaced whole. A file that is
  * there and was not written by this function is left alone: INVAL.
