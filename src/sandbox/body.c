@@ -48,12 +48,32 @@ static struct str summary(struct str body, struct arena *a) {
         return body.n > SUMMARY_BYTES ? arena_strf(a, "%.*s ...", SUMMARY_BYTES, body.p) : body;
 }
 
-static int refuse_text(struct call *c, struct str body) {
+static int refuse_text(struct call *c, struct str body, struct str why) {
         return status_bad_request(
-                c,
-                "the object provided is unrecognized (must be of type %.*s): couldn't get version/kind; "
-                "json parse error: unexpected end of JSON input (%.*s)",
-                STR_FMT(c->kind->resource->kind), STR_FMT(summary(body, c->a)));
+                c, "the object provided is unrecognized (must be of type %.*s): couldn't get version/kind; %.*s (%.*s)",
+                STR_FMT(c->kind->resource->kind), STR_FMT(why), STR_FMT(summary(body, c->a)));
+}
+
+/* What keeps the server from reading version and kind; empty: nothing. */
+static struct str kind_fault(const struct value *body, struct arena *a) {
+        static const char *const fields[] = { "apiVersion", "kind" };
+
+        if (!value_is(body, VALUE_MAP) && !value_is(body, VALUE_NULL))
+                return arena_strf(a,
+                                  "json parse error: json: cannot unmarshal %s into Go value of type struct { APIVersion "
+                                  "string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
+                                  "\"json:\\\"kind,omitempty\\\"\" }",
+                                  body_json_kind(body));
+        for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+                const struct value *v = value_getc(body, fields[i]);
+
+                if (v && v->kind != VALUE_STRING && v->kind != VALUE_NULL)
+                        return arena_strf(a,
+                                          "json parse error: json: cannot unmarshal %s into Go struct field .%s of type "
+                                          "string",
+                                          body_json_kind(v), fields[i]);
+        }
+        return (struct str){ 0 };
 }
 
 int body_parse(struct call *c, const struct value **ret) {
@@ -72,7 +92,7 @@ int body_parse(struct call *c, const struct value **ret) {
                 return 0;
         int r = is_yaml(type) ? parse_yaml(body, c->a, ret, &err) : json_parse(body, c->a, ret, &err);
         if (r < 0 && str_is_utf8(body))
-                return refuse_text(c, body);
+                return refuse_text(c, body, STR("json parse error: unexpected end of JSON input"));
         return r < 0 ? status_bad_request(c, "%s", err.msg) : 0;
 }
 
@@ -221,8 +241,13 @@ int body_object(struct call *c, const struct type *type, struct str api_version,
 
         if (r < 0)
                 return r;
-        if (!value_is(body, VALUE_MAP))
-                return refuse_text(c, c->req->body);
+        if (!body)
+                return refuse_text(c, c->req->body, STR("json parse error: unexpected end of JSON input"));
+        why = kind_fault(body, c->a);
+        if (why.n)
+                return refuse_text(c, c->req->body, why);
+        if (body->kind == VALUE_NULL)
+                body = &value_empty_map;
         r = check_kind(c, body, api_version, kind);
         if (r < 0)
                 return r;
@@ -236,19 +261,22 @@ int body_object(struct call *c, const struct type *type, struct str api_version,
 }
 
 int body_merged(struct call *c, const struct value *merged, struct str patch_name, const struct value **ret) {
-        struct causes strict = { .arena = c->a };
         struct str version = c->kind->api_version, kind = c->kind->resource->kind;
+        const char *slash = str_find(version, '/', 0) < 0 ? "/" : "";
+        struct causes strict = { .arena = c->a };
         struct err err = { 0 };
-        int r = codec_decode(kind_type(c->kind), merged, c->kind->is_custom, c->a, ret, &strict, &err);
 
+        *ret = merged;
+        if (c->kind->is_custom)
+                return 0;
+        int r = codec_convert(kind_type(c->kind), merged, c->a, ret, &strict, &err);
         causes_done(&strict);
         if (r < 0)
                 return status_internal(c,
                                        "failed to convert new object (%.*s; %s%.*s, Kind=%.*s) to proper version: unable "
-                                       "to convert unstructured object to %s%.*s, Kind=%.*s: error decoding from json: %s",
-                                       STR_FMT(patch_name), str_find(version, '/', 0) < 0 ? "/" : "", STR_FMT(version),
-                                       STR_FMT(kind), str_find(version, '/', 0) < 0 ? "/" : "", STR_FMT(version),
-                                       STR_FMT(kind), err.msg);
+                                       "to convert unstructured object to %s%.*s, Kind=%.*s: %s",
+                                       STR_FMT(patch_name), slash, STR_FMT(version), STR_FMT(kind), slash,
+                                       STR_FMT(version), STR_FMT(kind), err.msg);
         *ret = body_with_kind(*ret, version, kind, c->a);
         return 0;
 }
@@ -262,6 +290,25 @@ const struct value *body_default(struct call *c, const struct value *object) {
 
 /* ---- DeleteOptions ---- */
 
+static int decode_options(struct call *c, const struct value **options) {
+        const struct type *type = type_table_find(kinds_types(c->s->kinds), STR("v1"), STR("DeleteOptions"));
+        struct str why = kind_fault(*options, c->a), kind = value_text(value_getc(*options, "kind")),
+                   version = value_text(value_getc(*options, "apiVersion"));
+        struct err err = { 0 };
+
+        if (why.n)
+                return status_bad_request(c, "couldn't get version/kind; %.*s", STR_FMT(why));
+        if ((kind.n && !str_eqc(kind, "DeleteOptions")) || (version.n && !kinds_has_group_version(c->s->kinds, schema_group(version), schema_version(version))))
+                return status_bad_request(
+                        c, "no kind \"%.*s\" is registered for version \"%.*s\" in scheme \"pkg/runtime/scheme.go:111\"",
+                        STR_FMT(kind.n ? kind : STR("DeleteOptions")), STR_FMT(version.n ? version : STR("v1")));
+        if ((*options)->kind == VALUE_NULL)
+                *options = &value_empty_map;
+        if (codec_decode(type, *options, false, c->a, options, NULL, &err) < 0)
+                return status_bad_request(c, "%s", err.msg);
+        return 0;
+}
+
 int body_delete_options(struct call *c, const struct value **ret) {
         struct str type;
         struct err err = { 0 };
@@ -271,7 +318,7 @@ int body_delete_options(struct call *c, const struct value **ret) {
                 return 0;
         type = media_type(c->req->content_type);
         int r = is_yaml(type) ? parse_yaml(c->req->body, c->a, ret, &err) : json_parse(c->req->body, c->a, ret, &err);
-        if (r < 0 || !value_is(*ret, VALUE_MAP))
+        if (r < 0 || !*ret)
                 return status_bad_request(c, "unable to decode DeleteOptions: %s", err.msg);
-        return 0;
+        return decode_options(c, ret);
 }

@@ -14,7 +14,7 @@
 struct str decode_path(const struct decode_frame *f, struct arena *a) {
         struct str up = f->up ? decode_path(f->up, a) : (struct str){ 0 };
 
-        if (!f->name.p && f->up)
+        if (!f->name.p)
                 return arena_strf(a, "%.*s[%zu]", STR_FMT(up), f->index);
         if (up.n == 0)
                 return f->name;

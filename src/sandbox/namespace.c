@@ -54,6 +54,8 @@ static const struct value *named(struct arena *a, const char *api_version, const
 /* ---- what every namespace has ---- */
 
 static void fill(struct call *c, struct str namespace) {
+        if (c->s->options.no_controllers)
+                return;
         const struct value *ca = named(c->a, "v1", "ConfigMap", namespace, "kube-root-ca.crt");
 
         ca = meta_with(ca, "annotations",

@@ -262,7 +262,10 @@ static enum resource_verb verb_of(enum kube_method method) {
 static void route_subresource(struct call *c, enum form form) {
         c->sub = resource_sub_find(c->kind->resource, c->at.subresource);
         if (!c->sub) {
-                status_no_resource(c);
+                if (c->kind->is_custom)
+                        status_not_found(c);
+                else
+                        status_no_resource(c);
                 return;
         }
         if (!(c->sub->verbs & verb_of(c->req->method))) {

@@ -172,7 +172,7 @@ void serve_apply(struct call *c) {
 
         if (parse_config(c, &config) < 0)
                 return;
-        if (!live && c->at.subresource.n) {
+        if (!live && c->at.subresource.n && !(c->kind->strategy->flags & STRATEGY_CREATE_ON_UPDATE)) {
                 status_not_found(c);
                 return;
         }

@@ -79,6 +79,15 @@ static int read_options(struct call *c, struct delete_options *o) {
         return check_options(c, o);
 }
 
+static void warn_of_pods(struct call *c, const struct delete_options *o) {
+        if (str_eqc(c->kind->resource->kind, "Job") && str_eqc(c->at.group, "batch") && !o->has_orphan &&
+            o->propagation.n == 0)
+                call_warn(c,
+                          STR("child pods are preserved by default when jobs are deleted; set "
+                              "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
+                              "this warning"));
+}
+
 /* ---- delete ---- */
 
 void serve_delete(struct call *c) {
@@ -88,13 +97,8 @@ void serve_delete(struct call *c) {
 
         if (read_options(c, &o) < 0)
                 return;
+        warn_of_pods(c, &o);
         struct version *live = serve_live(c);
-        if (live && str_eqc(c->kind->resource->kind, "Job") && str_eqc(c->at.group, "batch") && !o.has_orphan &&
-            o.propagation.n == 0)
-                call_warn(c,
-                          STR("child pods are preserved by default when jobs are deleted; set "
-                              "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
-                              "this warning"));
         if (!live || write_delete(c, live, &o, &is_gone, &last) < 0)
                 return;
         if (is_gone && !(c->kind->strategy->flags & STRATEGY_RETURN_DELETED))
@@ -144,12 +148,14 @@ void serve_delete_collection(struct call *c) {
 
         if (list_options_read(c, false, &list_options) < 0 || read_options(c, &o) < 0)
                 return;
+        warn_of_pods(c, &o);
         uint64_t rv = store_rv(c->s->store);
         struct version **list = select_all(c, &list_options, &count);
         for (size_t i = 0; i < count && r == 0; i++)
                 r = delete_one(c, &o, &list[i]);
         if (r == 0)
-                list_answer(c, FORM_OBJECT, list, count, arena_strf(c->a, "{\"resourceVersion\":\"%" PRIu64 "\"}", rv));
+                list_answer(c, FORM_OBJECT, list, count, arena_strf(c->a, "{\"resourceVersion\":\"%" PRIu64 "\"%s}", rv,
+                                       c->kind->is_custom ? ",\"continue\":\"\"" : ""));
         for (size_t i = 0; i < count; i++)
                 version_unref(list[i]);
 }

@@ -286,17 +286,24 @@ static size_t collect(struct call *c, const struct list_options *o, struct page 
         struct version **list = arena_alloc(c->a, (p->to - p->from) * sizeof *list);
         size_t n = 0, max = p->limit > 0 ? (size_t)p->limit : SIZE_MAX;
 
+        struct str name = select_name(&o->selector);
+
         while (p->from < p->to && n < max) {
                 struct version *v = p->items[p->from++];
+
+                if (name.n && !str_eq(v->name, name))
+                        continue; /* the server reads that one key only */
 
                 if (select_is_empty(&o->selector) || select_matches(&o->selector, v->value))
                         list[n++] = v;
         }
+        if (name.n)
+                p->from = p->to;
         *ret = list;
         return n;
 }
 
-static struct str list_meta(struct call *c, const struct list_options *o, const struct page *p) {
+static struct str list_meta(struct call *c, enum form form, const struct list_options *o, const struct page *p) {
         _cleanup_(buf_done) struct buf out = buf_make(16 * KIB);
 
         buf_addf(&out, "{\"resourceVersion\":\"%" PRIu64 "\"", p->rv);
@@ -307,7 +314,7 @@ static struct str list_meta(struct call *c, const struct list_options *o, const 
                 if (select_is_empty(&o->selector))
                         buf_addf(&out, ",\"remainingItemCount\":%zu", p->to - p->from);
         }
-        if (p->from == p->to && c->kind->is_custom)
+        if (p->from == p->to && c->kind->is_custom && form == FORM_OBJECT)
                 buf_addc(&out, ",\"continue\":\"\"");
         buf_addch(&out, '}');
         return arena_str(c->a, buf_str(&out));
@@ -333,7 +340,12 @@ static struct str list_text(struct call *c, enum form form, struct version *cons
         else
                 buf_addf(&out, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\"", STR_FMT(c->kind->resource->list_kind),
                          STR_FMT(c->kind->api_version));
-        buf_addf(&out, ",\"metadata\":%.*s,\"items\":[", STR_FMT(meta));
+        buf_addf(&out, ",\"metadata\":%.*s,\"items\":", STR_FMT(meta));
+        if (form == FORM_PARTIAL && count == 0) {
+                buf_addc(&out, "null}");
+                return arena_str(c->a, buf_str(&out));
+        }
+        buf_addch(&out, '[');
         for (size_t i = 0; i < count; i++) {
                 if (i)
                         buf_addch(&out, ',');
@@ -362,5 +374,5 @@ void serve_list(struct call *c, enum form form) {
                 return;
         find_range(c, &p);
         size_t count = collect(c, &o, &p, &list);
-        list_answer(c, form, list, count, list_meta(c, &o, &p));
+        list_answer(c, form, list, count, list_meta(c, form, &o, &p));
 }

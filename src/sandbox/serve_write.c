@@ -3,6 +3,7 @@
 
 #include "sandbox/body.h"
 #include "sandbox/status.h"
+#include "sandbox/warn.h"
 #include "sandbox/write.h"
 
 #define JSON_PATCH      STR("application/json-patch+json")
@@ -41,7 +42,7 @@ void serve_create(struct call *c) {
         if (serve_write_options(c, "CreateOptions", false) < 0 ||
             body_object(c, kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, &object) < 0)
                 return;
-        object = serve_wiped(object, c->a);
+        object = warn_of_owners(c, serve_wiped(object, c->a), false);
         if (serve_place(c, &object) < 0)
                 return;
         object = body_default(c, object);
@@ -94,9 +95,11 @@ void serve_update(struct call *c) {
             body_object(c, kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, &object) < 0 ||
             serve_check_names(c, object) < 0)
                 return;
+        object = warn_of_owners(c, object, false);
         struct version *live = shelf_find(c->kind->shelf, c->at.namespace, c->at.name);
-        if (!live && c->kind->strategy->flags & STRATEGY_CREATE_ON_UPDATE && c->at.subresource.n == 0) {
-                create_by_update(c, object);
+        if (!live && c->kind->strategy->flags & STRATEGY_CREATE_ON_UPDATE) {
+                if (check_uid(c, NULL, object) == 0)
+                        create_by_update(c, object);
                 return;
         }
         if (!live) {

@@ -146,11 +146,11 @@ int status_modified(struct call *c) {
                                    "try again"));
 }
 
-int status_exists(struct call *c, struct str name) {
+int status_exists(struct call *c, struct str name, bool ends) {
         const struct status_details d = { .name = name, .group = c->at.group, .kind = c->at.plural };
 
-        return status_refuse(c, 409, "AlreadyExists", &d, "%.*s \"%.*s\" already exists",
-                             STR_FMT(qualified(c->a, c->at.plural, c->at.group)), STR_FMT(name));
+        return status_refuse(c, 409, "AlreadyExists", &d, "%s%.*s \"%.*s\" already exists",
+                             ends ? "object is being deleted: " : "", STR_FMT(qualified(c->a, c->at.plural, c->at.group)), STR_FMT(name));
 }
 
 int status_invalid(struct call *c, struct str group, struct str kind, struct str name, const struct causes *causes) {

@@ -32,7 +32,8 @@ int status_no_method(struct call *c);
 /* 409: "Operation cannot be fulfilled on configmaps \"b\": …". */
 int status_conflict(struct call *c, struct str group, struct str kind_or_plural, struct str name, struct str why);
 int status_modified(struct call *c); /* … the object has been modified … */
-int status_exists(struct call *c, struct str name);
+/* `ends`: that object is being deleted. */
+int status_exists(struct call *c, struct str name, bool ends);
 /* 422 from findings, sorted as they came; also for options ("CreateOptions.meta.k8s.io"). */
 int status_invalid(struct call *c, struct str group, struct str kind, struct str name, const struct causes *causes);
 /* 403: `configmaps "a" is forbidden: why`. */

@@ -10,6 +10,7 @@
 #include "sandbox/convert.h"
 #include "sandbox/prepare.h"
 #include "sandbox/status.h"
+#include "sandbox/warn.h"
 
 #define NAME_SUFFIX_CHARS     "bcdfghjklmnpqrstvwxz2456789"
 #define NAME_SUFFIX_BYTES     5
@@ -150,6 +151,7 @@ int write_create(struct call *c, const struct value *object, struct version **re
 
         if (r < 0)
                 return r;
+        object = warn_of_owners(c, object, true);
         object = own_metadata(c, object);
         object = strategy_create(c->kind->strategy, object, c->a);
         r = prepare_create(c, &object);
@@ -159,13 +161,17 @@ int write_create(struct call *c, const struct value *object, struct version **re
         if (r < 0)
                 return r;
         /* Only a POST is refused: an apply or PUT that creates just loses it. */
-        if (meta_text(object, "resourceVersion").n && c->req && c->req->method == KUBE_POST)
+        uint64_t rv = 0;
+        if (!c->dry_run && c->req && c->req->method == KUBE_POST &&
+            str_to_u64(meta_text(object, "resourceVersion"), &rv) && rv)
                 return status_internal(c, "resourceVersion should not be set on objects to be created");
 
         struct str name = meta_text(object, "name");
         c->at.name = name;
-        if (shelf_find(c->kind->shelf, c->at.namespace, name))
-                return status_exists(c, name);
+        const struct version *other = shelf_find(c->kind->shelf, c->at.namespace, name);
+        if (other)
+                return status_exists(c, name, value_path(other->value, "metadata", "deletionTimestamp", NULL));
+        warn_of(c, NULL, object);
         struct version *v = write_store(c, NULL, object);
         if (ret)
                 *ret = v;
@@ -241,6 +247,7 @@ int write_update(struct call *c, struct version *live, const struct value *objec
         struct version *v;
         int r = admission_check(c, before, &object);
 
+        object = warn_of_owners(c, object, true);
         if (r == 0)
                 r = check_version(c, live, object);
         if (r < 0)
@@ -253,6 +260,7 @@ int write_update(struct call *c, struct version *live, const struct value *objec
         r = validate(c, before, object, str_eqc(c->at.subresource, "status") ? "status" : NULL);
         if (r < 0)
                 return r;
+        warn_of(c, before, object);
         object = ssa_settle(before, object, c->a);
         if (object == before) {
                 v = version_ref(live);

@@ -225,15 +225,49 @@ static bool same_letters(struct arena *a, struct str real, struct str sandbox) {
         return real.n == sandbox.n && str_eq(sorted_letters(a, real), sorted_letters(a, sandbox));
 }
 
+/* The text without what "Invalid value: {…}" quotes: the real server prints Go's structs there. */
+static struct str without_quoted(struct arena *a, struct str text) {
+        _cleanup_(buf_done) struct buf out = buf_make(text.n + 1);
+        static const struct str mark = { "Invalid value: ", sizeof "Invalid value: " - 1 };
+        int depth = 0;
+
+        for (size_t i = 0; i < text.n; i++) {
+                bool begins = depth == 0 && (text.p[i] == '{' || text.p[i] == '[') && out.n >= mark.n &&
+                              str_ends(buf_str(&out), mark);
+
+                if (depth == 0 && !begins) {
+                        buf_addch(&out, text.p[i]);
+                        continue;
+                }
+                depth += text.p[i] == '{' || text.p[i] == '[';
+                depth -= text.p[i] == '}' || text.p[i] == ']';
+        }
+        return arena_str(a, buf_str(&out));
+}
+
+static const char *likeness(struct arena *a, struct str real, struct str sandbox) {
+        if (str_contains(real, STR("patch: Invalid value")) || str_contains(real, STR("\"field\":\"patch\"")))
+                return same_letters(a, real, sandbox) ? "(reordered)" : "";
+        return str_contains(real, STR("Invalid value: ")) &&
+                               str_eq(without_quoted(a, real), without_quoted(a, sandbox))
+                       ? "(quoted)"
+                       : "";
+}
+
 static void compare_messages(struct walk *w, struct str real, struct str sandbox) {
         struct str r = label_text(w->p, w->a, SIDE_REAL, real), s = label_text(w->p, w->a, SIDE_SANDBOX, sandbox);
 
         if (str_eq(r, s))
                 return;
-        if (str_eq(sorted_letters(w->a, r), sorted_letters(w->a, s)))
+        size_t n = w->place.n;
+
+        if (same_letters(w->a, r, s)) {
                 w->out->reordered = true;
-        else
-                differ(w, real, sandbox);
+                return;
+        }
+        buf_addc(&w->place, likeness(w->a, r, s));
+        differ(w, real, sandbox);
+        buf_truncate(&w->place, n);
 }
 
 static void compare_strings(struct walk *w, struct str real, struct str sandbox) {
@@ -243,8 +277,7 @@ static void compare_strings(struct walk *w, struct str real, struct str sandbox)
 
         if (str_eq(r, s) || same_time(real, sandbox))
                 return;
-        if (str_contains(r, STR("patch: Invalid value")) && same_letters(w->a, r, s))
-                buf_addc(&w->place, "(reordered)");
+        buf_addc(&w->place, likeness(w->a, r, s));
         differ(w, real, sandbox);
         buf_truncate(&w->place, n);
 }
@@ -311,8 +344,7 @@ static const struct str *sorted_texts(struct walk *w, enum side side, const stru
 static void differ_in_causes(struct walk *w, struct str real, struct str sandbox) {
         size_t n = w->place.n;
 
-        if (same_letters(w->a, real, sandbox))
-                buf_addc(&w->place, "(reordered)");
+        buf_addc(&w->place, likeness(w->a, real, sandbox));
         differ(w, real.n ? real : STR("(absent)"), sandbox.n ? sandbox : STR("(absent)"));
         buf_truncate(&w->place, n);
 }
@@ -327,7 +359,7 @@ static void walk_causes(struct walk *w, const struct value *real, const struct v
                             : j == sandbox->list.count ? -1
                                                        : str_cmp(r[i], s[j]);
 
-                if (order && i < real->list.count && j < sandbox->list.count && same_letters(w->a, r[i], s[j])) {
+                if (order && i < real->list.count && j < sandbox->list.count && *likeness(w->a, r[i], s[j])) {
                         differ_in_causes(w, r[i], s[j]);
                         order = 0;
                 } else if (order)
