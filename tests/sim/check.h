@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What must hold at every event, whatever the scenario: docs/testing.md lists the invariants. A breach ends the run with
+ * What must hold at every event, whatever the scenario: docs/SIMULATION.md lists the invariants. A breach ends the run with
  * world_fail().
  */
 #ifndef TRUCE_SIM_CHECK_H

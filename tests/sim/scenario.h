@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scenario as it stands in its file, a YAML map (docs/testing.md has the words). Read once, then immutable.
+ * A scenario as it stands in its file, a YAML map (docs/SIMULATION.md has the words). Read once, then immutable.
  */
 #ifndef TRUCE_SIM_SCENARIO_H
 #define TRUCE_SIM_SCENARIO_H

@@ -438,6 +438,10 @@ void wire_cut(struct wire *w, bool away) {
                 break_watches(w);
 }
 
+bool wire_is_cut(const struct wire *w) {
+        return w->away;
+}
+
 void wire_blind(struct wire *w, bool blind) {
         w->blind = blind;
         if (blind)

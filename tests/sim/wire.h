@@ -51,6 +51,7 @@ struct kube_transport *wire_transport(struct wire *w);
 void wire_set_rates(struct wire *w, const struct wire_rates *rates);
 /* The server is away: nothing gets there, watches end. */
 void wire_cut(struct wire *w, bool away);
+bool wire_is_cut(const struct wire *w);
 /* Only watches cannot be opened, and those that are open end. */
 void wire_blind(struct wire *w, bool blind);
 /* Writes that are under way when the agent dies: they arrive nonetheless (true), or never (false). */

@@ -197,7 +197,7 @@ static void strike(struct world *w, bool write, struct sandbox_fault *fault) {
 
         if (spec->moment == MOMENT_BEFORE_REQUEST && w->all_requests == spec->moment_at)
                 take_sweep(w);
-        if (!write || w->all_writes != spec->moment_at)
+        if (!write || wire_is_cut(w->wire) || w->all_writes != spec->moment_at)
                 return;
         if (spec->moment == MOMENT_LATE_WRITE) {
                 fault->delay_ms += 1500;
@@ -216,7 +216,7 @@ static void on_request(void *ctx, const struct sandbox_request *req, bool is_wat
         w->watches += is_watch;
         w->writes += write;
         w->all_requests++;
-        w->all_writes += write;
+        w->all_writes += write && !wire_is_cut(w->wire);
         trace_add(&w->trace, "request   #%llu %s%s %.*s", (unsigned long long)number, is_watch ? "WATCH " : "",
                   methods[req->method], STR_FMT(req->path));
         trace_mix(&w->trace, req->body);
