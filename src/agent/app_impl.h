@@ -90,6 +90,7 @@ struct app {
         bool reload_due;              /* the inventory at hand is not what is stored: read again when nothing runs */
         bool superset_saved;          /* the stored inventory covers the set in force */
         bool inventory_dirty;
+        unsigned save_failures;       /* in a row */
         struct desired_set *desired;
         struct map *items;            /* id → struct item */
         struct queue queue[STAGE_COUNT];

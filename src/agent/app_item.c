@@ -146,6 +146,9 @@ void app_server_is_back(struct app *app) {
         size_t at = 0;
         void *p;
 
+        if (app->save_failures)
+                app_wake(app, now_ms + (int64_t)loop_random(app->env.loop, SPREAD_MS));
+        app->save_failures = 0;
         if (!app->any_lost)
                 return;
         app->any_lost = false;

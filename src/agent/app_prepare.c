@@ -144,10 +144,12 @@ static void saved(void *ctx, const struct err *err) {
                         app_reload(app);
                 else
                         app_trouble(app, "inventory", err);
-                app_wake(app, loop_now_ms(app->env.loop) + backoff_ms(&BACKOFF_SYNC, 1));
+                app_wake(app, loop_now_ms(app->env.loop) + backoff_after(&BACKOFF_SYNC, ++app->save_failures, err,
+                                                                         (unsigned)loop_random(app->env.loop, 1000)));
                 return;
         }
         app->err.code = 0;
+        app->save_failures = 0;
         app_kick(app);
 }
 
