@@ -103,7 +103,8 @@ static void greet(struct demo *d, const struct git_id *commit) {
                 screen_line(d->screen, SCREEN_PLAIN, "kubeconfig  %s", d->kubeconfig.p);
         screen_line(d->screen, SCREEN_PLAIN, "repository  %s   main @ %.*s  \"" SUBJECT "\"", shop_repository(d->shop),
                     SHORT_OID, hex);
-        screen_line(d->screen, SCREEN_PLAIN, "namespace   %.*s", STR_FMT(d->flags.ns));
+        if (d->flags.cluster)
+                screen_line(d->screen, SCREEN_PLAIN, "namespaces  %s and %s, removed at the end", d->flags.ns.p, d->agent_ns.p);
         screen_line(d->screen, SCREEN_PLAIN, "%s", "");
 }
 
@@ -126,9 +127,9 @@ static double resident_mib(void) {
 
 static void sum_up(struct demo *d, int64_t begin_ms) {
         screen_line(d->screen, SCREEN_PLAIN, "%s", "");
-        screen_line(d->screen, SCREEN_QUIET, "All of it held. %.0f s; %.0f MiB in memory for the agent%s.",
+        screen_line(d->screen, SCREEN_QUIET, "All of it held, in %.0f s. In memory: %.0f MiB, for agent%s and story.",
                     (double)(loop_now_ms(d->loop) - begin_ms) / 1000, resident_mib(),
-                    d->sandbox ? ", the API server, its controllers and this story" : " and this story");
+                    d->sandbox ? ", API server, controllers" : "");
 }
 
 /* This program as one would type it here. */
@@ -155,7 +156,7 @@ static void offer(struct demo *d) {
         screen_line(d->screen, SCREEN_PLAIN, "  %s scale deploy/web -n %s --replicas=9", kubectl.p, d->flags.ns.p);
         screen_line(d->screen, SCREEN_PLAIN, "  %s set image deploy/web -n %s web=web:debug", kubectl.p, d->flags.ns.p);
         screen_line(d->screen, SCREEN_PLAIN, "  %s delete service web -n %s", kubectl.p, d->flags.ns.p);
-        screen_line(d->screen, SCREEN_PLAIN, "  sed -i s/on/off/ %s/config.yaml && git -C %s commit -qam off",
+        screen_line(d->screen, SCREEN_PLAIN, "  sed -i 's/\"on\"/\"off\"/' %s/config.yaml && git -C %s commit -qam off",
                     shop_repository(d->shop), shop_repository(d->shop));
         screen_line(d->screen, SCREEN_PLAIN, "  %s status --config %s", truce, config);
         screen_line(d->screen, SCREEN_PLAIN, "  %s diff --config %s", truce, config);

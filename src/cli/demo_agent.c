@@ -36,6 +36,7 @@ static void tell_web(struct demo *d, const struct outcome *o) {
 
         keep_notes(d, o);
         if (o->kind == OUTCOME_FAILED) {
+                t->failed_ms = loop_now_ms(d->loop);
                 t->failure = arena_str(t->arena, str_from(o->err->msg));
                 t->failure_place = str_from(place_of(o, t->arena));
         }

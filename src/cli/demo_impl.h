@@ -39,6 +39,7 @@ struct told {
         bool is_rejected;
         int64_t rejected_ms;
         struct str rejection; /* "web.yaml:17: …" */
+        int64_t failed_ms;
         struct str failure, failure_place, configured;
         struct str trouble;
 };

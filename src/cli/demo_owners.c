@@ -51,16 +51,25 @@ static const struct demo_note *note_of(const struct demo *d, struct field_path p
         return NULL;
 }
 
+static void add_yields(const struct demo_note *note, struct buf *out) {
+        struct str to = str_from(note->owner), hpa = STR("HorizontalPodAutoscaler ");
+
+        if (str_starts(to, hpa))
+                buf_addf(out, "yields to HPA %.*s", STR_FMT(str_sub(to, hpa.n, to.n)));
+        else
+                buf_addf(out, "yields to %.*s", STR_FMT(to.n ? to : str_from(note->rule)));
+}
+
 static void add_verdict(const struct demo *d, const struct managed_entry *owner, const struct demo_note *note,
                         const char *line_text, struct buf *out) {
         if (note && note->kind == DECIDE_YIELDED)
-                buf_addf(out, "yields: %s", note->owner[0] ? note->owner : note->rule);
+                add_yields(note, out);
         else if (note)
                 buf_addf(out, "%s: %s", decide_note_name(note->kind), note->rule);
         else if (owner && managed_is_ours(owner))
                 buf_addf(out, "enforces: web.yaml:%u", shop_line(d->shop, "web.yaml", line_text));
         else
-                buf_addc(out, "leaves: not in Git");
+                buf_addc(out, owner ? "leaves: not in Git" : "leaves: a default");
 }
 
 static void print_row(struct demo *d, const struct managed *m, struct field_path p, const char *shown,
@@ -72,7 +81,7 @@ static void print_row(struct demo *d, const struct managed *m, struct field_path
                 buf_addf(&name, "%.*s%s%.*s%s", STR_FMT(owner->manager), owner->subresource.n ? " (" : "",
                          STR_FMT(owner->subresource), owner->subresource.n ? ")" : "");
         else
-                buf_addc(&name, "nobody (a default)");
+                buf_addc(&name, "nobody");
         add_verdict(d, owner, note_of(d, p), line_text, &verdict);
         screen_row(d->screen, SCREEN_PLAIN, str_from(shown), buf_str(&name), buf_str(&verdict));
 }

@@ -12,8 +12,8 @@
 #define TITLE_COLUMNS   19
 #define TEXT_AT         (NUMBER_COLUMNS + TITLE_COLUMNS)
 #define RIGHT_EDGE      100
-#define FIRST_COLUMNS   36
-#define SECOND_COLUMNS  33
+#define FIRST_COLUMNS   38
+#define SECOND_COLUMNS  35
 #define FRAME_MS        120
 
 struct screen {
@@ -136,7 +136,7 @@ void screen_row(struct screen *s, enum screen_tone tone, struct str first, struc
         _cleanup_(buf_done) struct buf out = buf_make(LINE_MAX_BYTES);
 
         begin_line(s, &out);
-        blanks(&out, TEXT_AT);
+        blanks(&out, NUMBER_COLUMNS);
         add_toned(s, &out, tone, first);
         blanks(&out, gap(width(first), FIRST_COLUMNS));
         add_toned(s, &out, tone, second);

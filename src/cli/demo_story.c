@@ -15,6 +15,7 @@
 #define EDITED_IMAGE   "web:debug"
 #define NEXT_IMAGE     "web:1.5"
 #define SCALED         6
+#define BAD_SUBJECT    "shop: faster, and no banner"
 #define AUDIT          " (audit id "
 
 /* ---- waiting ---- */
@@ -100,8 +101,7 @@ static int first_sync(struct demo *d, unsigned number, struct err *err) {
                 return r;
         screen_step(d->screen, number, "first sync", SCREEN_GOOD, since(d, begin, d->told.observed_ms, ""),
                     arena_strf(d->arena, "%zu created, and seen back in the cluster", d->told.created));
-        screen_also(d->screen, SCREEN_QUIET, "coupon.yaml has an object before the definition of its kind: the definition "
-                                             "went first");
+        screen_also(d->screen, SCREEN_QUIET, "coupon.yaml has an object before its definition: the definition went first");
         return 0;
 }
 
@@ -118,7 +118,6 @@ static int load_rises_by(struct demo *d, struct err *err) {
 }
 
 static int load_rises(struct demo *d, unsigned number, struct err *err) {
-        _cleanup_(buf_done) struct buf owner = buf_make(4096);
         int r = demo_rest(d, SECOND, err); /* what belongs to the first sync is written */
         uint64_t writes = demo_writes(d);
 
@@ -136,12 +135,10 @@ static int load_rises(struct demo *d, unsigned number, struct err *err) {
                 r = check(is_scaled(d) && d->web.generation == generation, "the replicas stayed as they were", err);
         if (r < 0)
                 return r;
-        demo_replicas_owner(d->web.object, &owner);
         screen_step(d->screen, number, "load rises", SCREEN_GOOD, STR("0 writes"),
                     arena_strf(d->arena, "HPA %.*s/web scales deploy/web 2 → %d", STR_FMT(d->flags.ns), SCALED));
         screen_also(d->screen, SCREEN_PLAIN, "Git still says replicas: 2  →  left to the HPA");
-        screen_also(d->screen, SCREEN_QUIET, "an HPA targets deploy/web, so Git's 2 was for the start; now it is %s's",
-                    owner.p);
+        screen_also(d->screen, SCREEN_QUIET, "why: an HPA targets deploy/web, so the number is its; Git's 2 was the seed");
         return 0;
 }
 
@@ -165,8 +162,8 @@ static int a_person_edits(struct demo *d, unsigned number, struct err *err) {
         screen_add_time(&measure, d->told.heal_ms);
         screen_step(d->screen, number, "a person edits", SCREEN_GOOD, buf_str(&measure),
                     STR("image " IMAGE " → " EDITED_IMAGE));
-        screen_also(d->screen, SCREEN_QUIET, "Git has that field and kubectl-edit is a person's tool, so it goes back; "
-                                             "replicas still %" PRId64, d->web.replicas);
+        screen_also(d->screen, SCREEN_QUIET, "why: Git has this field, and kubectl-edit is a person's tool; replicas still "
+                                             "%" PRId64, d->web.replicas);
         return 0;
 }
 
@@ -191,7 +188,7 @@ static int a_bad_commit(struct demo *d, unsigned number, struct err *err) {
 
         demo_forget(d);
         memcpy(good, d->told.in_force, sizeof good);
-        int r = shop_commit(d->shop, "shop: faster, and no banner", bad, ARRAY_LEN(bad), &commit, err);
+        int r = shop_commit(d->shop, BAD_SUBJECT, bad, ARRAY_LEN(bad), &commit, err);
         if (r == 0)
                 r = demo_wait(d, 20 * SECOND, is_rejected, "truce sees the commit", err);
         if (r == 0)
@@ -201,12 +198,11 @@ static int a_bad_commit(struct demo *d, unsigned number, struct err *err) {
         if (r < 0)
                 return r;
         git_id_hex(&commit, hex);
-        screen_step(d->screen, number, "a bad commit", SCREEN_GOOD,
-                    since(d, begin, d->told.rejected_ms, "stopped after "), d->told.rejection);
-        screen_also(d->screen, SCREEN_PLAIN, "nothing of %.*s is applied, %.*s stays in force", SHORT_OID, hex, SHORT_OID,
-                    good);
-        screen_also(d->screen, SCREEN_QUIET, "config.yaml of that commit is fine, and waits all the same: half a commit is "
-                                             "no state that Git has");
+        screen_step(d->screen, number, "a bad commit", SCREEN_GOOD, since(d, begin, d->told.rejected_ms, "after "),
+                    arena_strf(d->arena, "%.*s \"" BAD_SUBJECT "\" is stopped", SHORT_OID, hex));
+        screen_also(d->screen, SCREEN_BAD, "%.*s", STR_FMT(d->told.rejection));
+        screen_also(d->screen, SCREEN_PLAIN, "nothing of it is applied, %.*s stays in force", SHORT_OID, good);
+        screen_also(d->screen, SCREEN_QUIET, "why: config.yaml in it is fine and waits, too: Git has no half commits");
         return 0;
 }
 
@@ -239,16 +235,15 @@ static int fix_it(struct demo *d, struct err *err) {
         if (r < 0)
                 return r;
         struct str took = since(d, begin, d->told.observed_ms, "");
-        screen_also(d->screen, SCREEN_PLAIN, "fixed in %.*s: %.*s, in the cluster %.*s after the commit; replicas still "
-                                             "%" PRId64, SHORT_OID, d->told.in_force, STR_FMT(d->told.configured),
-                    STR_FMT(took), d->web.replicas);
+        screen_also(d->screen, SCREEN_PLAIN, "fixed in %.*s: %.*s, %.*s after the commit; replicas still %" PRId64, SHORT_OID,
+                    d->told.in_force, STR_FMT(d->told.configured), STR_FMT(took), d->web.replicas);
         return 0;
 }
 
 static int a_typing_error(struct demo *d, unsigned number, struct err *err) {
         static const struct shop_change typing_error[] = { { "web.yaml", "image: " IMAGE, "imagee: " NEXT_IMAGE } };
         struct git_id commit;
-        int64_t generation = d->web.generation;
+        int64_t generation = d->web.generation, begin = loop_now_ms(d->loop);
 
         demo_forget(d);
         int r = shop_commit(d->shop, "shop: web 1.5", typing_error, ARRAY_LEN(typing_error), &commit, err);
@@ -258,9 +253,10 @@ static int a_typing_error(struct demo *d, unsigned number, struct err *err) {
                 r = check(d->web.generation == generation && str_eqc(d->web.image, IMAGE), "deploy/web stays as it was", err);
         if (r < 0)
                 return r;
-        screen_step(d->screen, number, "a typing error", SCREEN_BAD, d->told.failure_place, STR("deploy/web is not applied, "
-                                                                                                "and stays as it was"));
-        screen_also(d->screen, SCREEN_PLAIN, "%.*s", STR_FMT(reason_of(d->told.failure)));
+        screen_step(d->screen, number, "a typing error", SCREEN_GOOD, since(d, begin, d->told.failed_ms, "after "),
+                    STR("deploy/web is not applied, and stays as it was"));
+        screen_also(d->screen, SCREEN_BAD, "%.*s: %.*s", STR_FMT(d->told.failure_place),
+                    STR_FMT(reason_of(d->told.failure)));
         return fix_it(d, err);
 }
 
