@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define RCS         "/api/v1/namespaces/default/replicationcontrollers"
 #define SEEDS       40
 #define AVAILABLE   "Available=True/MinimumReplicasAvailable"
 #define UNAVAILABLE "Available=False/MinimumReplicasUnavailable"
@@ -415,6 +416,37 @@ static void a_deleted_pod_is_replaced(void **state) {
         assert_int_equal(count(w, PODS), 2);
 }
 
+static void a_replication_controller_does_the_same(void **state) {
+        struct world *w = *state;
+
+        make(w, RCS, "{\"metadata\":{\"name\":\"old\"},\"spec\":{\"replicas\":2," TEMPLATE("", "img") "}}");
+        make(w, PODS,
+             "{\"metadata\":{\"name\":\"stray\",\"labels\":{\"app\":\"web\"}},\"spec\":{" CONTAINERS("img") "}}");
+        world_run(w, 2 * SECOND);
+        get(w, RCS "/old");
+        assert_at(w, "status",
+                  "{\"availableReplicas\":2,\"fullyLabeledReplicas\":2,\"observedGeneration\":1,\"readyReplicas\":2,"
+                  "\"replicas\":2}");
+        assert_int_equal(count(w, PODS), 2);
+        assert_at(w, "items.0.metadata.ownerReferences.0.kind", "ReplicationController");
+        assert_at(w, "items.1.metadata.ownerReferences.0.kind", "ReplicationController");
+}
+
+/* minReadySeconds counts from the moment a Pod is ready. */
+static void pods_are_available_only_after_a_while(void **state) {
+        struct world *w = *state;
+
+        make(w, DEPLOYMENTS, WEB("\"replicas\":2,\"minReadySeconds\":30", ""));
+        world_run(w, 20 * SECOND);
+        get(w, DEPLOYMENTS "/web");
+        assert_at(w, "status.readyReplicas", "2");
+        assert_at(w, "status.availableReplicas", "");
+        world_run(w, 12 * SECOND);
+        get(w, DEPLOYMENTS "/web");
+        assert_at(w, "status.availableReplicas", "2");
+        assert_int_equal(run_until_idle(w), 0);
+}
+
 /* ---- Pods ---- */
 
 static void annotations_decide_a_pod_s_fate(void **state) {
@@ -631,6 +663,8 @@ int main(void) {
                 WORKLOAD_TEST(orphans_are_adopted_by_their_successor),
                 WORKLOAD_TEST(a_pod_that_leaves_the_selection_is_replaced),
                 WORKLOAD_TEST(a_deleted_pod_is_replaced),
+                WORKLOAD_TEST(a_replication_controller_does_the_same),
+                WORKLOAD_TEST(pods_are_available_only_after_a_while),
                 WORKLOAD_TEST(annotations_decide_a_pod_s_fate),
                 WORKLOAD_TEST(an_idle_sandbox_has_no_timers),
                 WORKLOAD_TEST(a_year_of_daily_rollouts_passes),
