@@ -126,8 +126,8 @@ uint64_t cluster_begin_epoch(struct cluster *c);
 bool cluster_kind_covers(const struct cluster_kind *k, uint64_t epoch);
 
 /*
- * The object as a value in the arena, without managedFields; who owns what goes to *ret_managed, which borrows from
- * `live` and the arena.
+ * The object as a value in the arena, without managedFields; who owns what goes to *ret_managed. Nothing of it is
+ * borrowed from `live`, which the next event may free while a request is under way.
  */
 const struct value *live_value(const struct live *live, struct arena *a, struct managed *ret_managed);
 

@@ -213,10 +213,10 @@ int managed_unpack(const struct managed_packed *p, struct arena *a, struct manag
                 const struct packed_entry *from = &p->entries[i];
 
                 entries[i] = (struct managed_entry){
-                        .manager = interned_str(from->manager),
+                        .manager = arena_str(a, interned_str(from->manager)),
                         .operation = from->operation,
-                        .subresource = interned_str(from->subresource),
-                        .api_version = interned_str(from->api_version),
+                        .subresource = arena_str(a, interned_str(from->subresource)),
+                        .api_version = arena_str(a, interned_str(from->api_version)),
                         .broken = !from->set,
                 };
                 if (from->set && fieldset_parse_text(interned_str(from->set), a, &entries[i].set, err) < 0)

@@ -86,7 +86,7 @@ struct managed_packed;
 struct managed_packed *managed_pack(const struct managed *m, struct intern_pool *pool);
 void managed_packed_free(struct managed_packed *p);
 DEFINE_CLEANUP(struct managed_packed *, managed_packed_free)
-/* Reads it back. CORRUPT only if memory was damaged. Borrows from p. */
+/* Reads it back, whole: p may go while the result is used. CORRUPT only if memory was damaged. */
 int managed_unpack(const struct managed_packed *p, struct arena *a, struct managed *ret_managed, struct err *err);
 /* Bytes of the pack itself, without the shared texts. */
 size_t managed_packed_bytes(const struct managed_packed *p);
