@@ -100,12 +100,11 @@ static const struct value *one_item(const struct value *item, struct arena *a) {
         return value_list_end(&list, a, 0);
 }
 
-static int refuse_taken(struct call *c, const char *field, struct str shown, struct str ip) {
+static int refuse_ip(struct call *c, struct str shown, struct str ip, const char *why) {
         struct causes causes = { .arena = c->a };
 
-        causes_add(&causes, "FieldValueInvalid", str_from(field),
-                   "Invalid value: %.*s: failed to allocate IP %.*s: provided IP is already allocated", STR_FMT(shown),
-                   STR_FMT(ip));
+        causes_add(&causes, "FieldValueInvalid", STR("spec.clusterIPs"),
+                   "Invalid value: %.*s: failed to allocate IP %.*s: %s", STR_FMT(shown), STR_FMT(ip), why);
         int r = status_invalid(c, (struct str){ 0 }, STR("Service"), c->at.name, &causes);
         causes_done(&causes);
         return r;
@@ -132,8 +131,11 @@ static int allocate_ip(struct call *c, const struct value *live, const struct va
 
         if (ip.n == 0 && before.n && needs_ip(live))
                 ip = before;
+        else if (ip.n && !is_headless && !str_eq(ip, before) && !str_starts(ip, STR("10.96.")))
+                return refuse_ip(c, arena_strf(c->a, "[\"%.*s\"]", STR_FMT(ip)), ip,
+                                 "the provided network does not match the current range");
         else if (ip.n && !is_headless && !str_eq(ip, before) && map_find(c->s->allocator->taken, ip))
-                return refuse_taken(c, "spec.clusterIPs", arena_strf(c->a, "[\"%.*s\"]", STR_FMT(ip)), ip);
+                return refuse_ip(c, arena_strf(c->a, "[\"%.*s\"]", STR_FMT(ip)), ip, "provided IP is already allocated");
         else if (ip.n == 0)
                 ip = free_ip(c);
         const struct value *text = value_string(c->a, ip, 0);

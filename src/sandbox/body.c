@@ -8,6 +8,7 @@
 #include "base/yaml.h"
 #include "sandbox/codec.h"
 #include "sandbox/prepare.h"
+#include "sandbox/serve.h"
 #include "sandbox/status.h"
 
 #define SUMMARY_BYTES 30
@@ -135,7 +136,7 @@ const struct value *body_decode(struct call *c, const struct type *type, const s
         *ret_why = (struct str){ 0 };
         if (codec_decode(type, body, is_custom, c->a, &object, strict, &err) < 0)
                 *ret_why = arena_str(c->a, str_from(err.msg));
-        return object ? body_with_emptied_owners(object, body, c->a) : NULL;
+        return object && !is_custom ? body_with_emptied_owners(object, body, c->a) : object;
 }
 
 /* What the text says beyond the value: duplicates, and the order of what is unknown. */
@@ -260,15 +261,28 @@ int body_object(struct call *c, const struct type *type, struct str api_version,
         return 0;
 }
 
+/* Custom resources stay as they are merged, but metadata is always read into its type. */
+static int with_typed_metadata(struct call *c, const struct value *object, const struct value **ret) {
+        const struct value *metadata = value_getc(object, "metadata"), *alone = value_with(c->a, NULL, STR("metadata"), metadata);
+        struct causes strict = { .arena = c->a };
+        struct err err = { 0 };
+        int r = codec_decode(kind_type(c->kind), alone, true, c->a, &alone, &strict, &err);
+
+        causes_done(&strict);
+        if (r < 0)
+                return status_internal(c, "%s", err.msg);
+        *ret = value_with(c->a, object, STR("metadata"), value_getc(alone, "metadata"));
+        return 0;
+}
+
 int body_merged(struct call *c, const struct value *merged, struct str patch_name, const struct value **ret) {
         struct str version = c->kind->api_version, kind = c->kind->resource->kind;
         const char *slash = str_find(version, '/', 0) < 0 ? "/" : "";
         struct causes strict = { .arena = c->a };
         struct err err = { 0 };
 
-        *ret = merged;
         if (c->kind->is_custom)
-                return 0;
+                return with_typed_metadata(c, merged, ret);
         int r = codec_convert(kind_type(c->kind), merged, c->a, ret, &strict, &err);
         causes_done(&strict);
         if (r < 0)
@@ -282,7 +296,7 @@ int body_merged(struct call *c, const struct value *merged, struct str patch_nam
 }
 
 const struct value *body_default(struct call *c, const struct value *object) {
-        if (c->kind->is_custom)
+        if (c->kind->is_custom && !(c->req && serve_is_apply(c)))
                 object = codec_prune(kind_type(c->kind), object, c->a);
         object = codec_default(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, object, c->a);
         return prepare_default(c, object);

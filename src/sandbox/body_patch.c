@@ -129,6 +129,9 @@ static int by_json(struct patching *p, const struct value **ret) {
 
         if (body_strictness(p->c) != BODY_IGNORE)
                 find_json_patch_faults(p);
+        else if (p->patch->kind != VALUE_LIST && p->patch->kind != VALUE_NULL)
+                return status_bad_request(p->c, "json: cannot unmarshal %s into Go value of type jsonpatch.Patch",
+                                          body_json_kind(p->patch));
         int r = patch_json(p->live, p->patch, p->c->a, &document, &err);
         if (r == ERR_PARSE)
                 return status_bad_request(p->c, "%s", err.msg);

@@ -155,8 +155,8 @@ static int new_scale(struct scaling *s, enum kube_method method, const struct va
                 return apply_config(s, ret);
         if (method == KUBE_PUT && body_object(c, s->type, SCALE_VERSION, STR("Scale"), &scale) < 0)
                 return -1;
-        if (method == KUBE_PATCH && body_patched(c, s->type, SCALE_VERSION, STR("Scale"),
-                                                  meta_with(s->before, "managedFields", NULL, c->a), &scale) < 0)
+        if (method == KUBE_PATCH &&
+            body_patched(c, s->type, SCALE_VERSION, STR("Scale"), s->before, &scale) < 0)
                 return -1;
         if (serve_check_names(c, scale) < 0)
                 return -1;

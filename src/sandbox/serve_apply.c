@@ -11,6 +11,7 @@
 #include "sandbox/body.h"
 #include "sandbox/codec.h"
 #include "sandbox/status.h"
+#include "sandbox/warn.h"
 #include "sandbox/write.h"
 
 bool serve_is_apply(const struct call *c) {
@@ -159,9 +160,10 @@ static void apply_to_live(struct call *c, struct version *live, const struct val
 
         if (apply(c, before, config, &object) < 0)
                 return;
-        if (object == before)
+        if (object == before) {
+                warn_of(c, before, before);
                 answer_object(c, 200, held);
-        else if (serve_place(c, &object) == 0 && serve_check_names(c, object) == 0 &&
+        } else if (serve_place(c, &object) == 0 && serve_check_names(c, object) == 0 &&
                  write_update(c, held, body_default(c, object), &v) == 0)
                 answer_object(c, 200, v);
 }

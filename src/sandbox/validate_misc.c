@@ -302,7 +302,17 @@ static void check_status_as(struct check *c, const struct status_rules *r) {
                                   "cannot be decremented");
 }
 
+static void check_service_status(struct check *c) {
+        const struct value *ingress = value_path(c->object, "status", "loadBalancer", "ingress", NULL);
+
+        if (list_count(ingress) && !str_eqc(text_of(get(c->object, "spec"), "type"), "LoadBalancer"))
+                fault_forbidden(c, AT(AT(AT(NULL, "status"), "loadBalancer"), "ingress"),
+                                "may only be used when `spec.type` is 'LoadBalancer'");
+}
+
 void check_status(struct check *c) {
+        if (str_eqc(c->kind, "Service"))
+                check_service_status(c);
         if (c->type && c->type->rules) {
                 check_custom(c);
                 return;

@@ -307,6 +307,16 @@ static void check_member_count(const struct node *n, struct result *r) {
                                            .text = arena_strf(a, "%.*s too many properties", STR_FMT(n->path)) });
 }
 
+static void check_required(const struct node *n, struct str key, struct result *r) {
+        struct str path = member_path(n, key);
+
+        if (!value_get(n->v, key))
+                result_add(n->c, r,
+                           (struct fault){ .kind = FAULT_REQUIRED,
+                                           .path = path,
+                                           .text = arena_strf(n->c->a, "%.*s is required", STR_FMT(path)) });
+}
+
 static void check_object(const struct node *n, struct result *r) {
         const struct value *properties = get(n->schema, "properties"), *rest = get(n->schema, "additionalProperties");
         const struct value *required = get(n->schema, "required");
@@ -322,14 +332,11 @@ static void check_object(const struct node *n, struct result *r) {
                 if (schema)
                         validate_part(n, member_path(n, m->key), schema, m->value, value_get(n->old, m->key), r);
         }
-        for (EACH(i, required)) {
-                struct str key = value_text(item_of(required, i)), path = member_path(n, key);
-
-                if (!value_get(n->v, key))
-                        result_add(n->c, r,
-                                   (struct fault){ .kind = FAULT_REQUIRED,
-                                                   .path = path,
-                                                   .text = arena_strf(n->c->a, "%.*s is required", STR_FMT(path)) });
+        for (EACH(i, required))
+                check_required(n, value_text(item_of(required, i)), r);
+        if (value_truth(get(n->schema, "x-kubernetes-embedded-resource"), false)) {
+                check_required(n, STR("apiVersion"), r);
+                check_required(n, STR("kind"), r);
         }
 }
 

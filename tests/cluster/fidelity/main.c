@@ -35,11 +35,11 @@ static struct {
         unsigned max_requests, each, shrink;
         const char *kind;
         long episode;
+        unsigned long long run; /* tells this run's namespaces from those of another on the same server */
 } options;
 
 static struct kinds kinds;
 static struct tally tallies[MAX_KINDS][VERBS];
-static unsigned tried[MAX_KINDS][VERBS];
 static unsigned requests, shared, reordered, wrong;
 static struct map *seen; /* signatures of differences → struct signature */
 
@@ -67,6 +67,7 @@ static void read_options(void) {
 
         clock_gettime(CLOCK_REALTIME, &t);
         options.seed = (uint64_t)number_of("FIDELITY_SEED", (long)(t.tv_sec ^ (t.tv_nsec << 8)) & 0xffffff);
+        options.run = (unsigned long long)t.tv_sec & 0xffffff;
         options.max_requests = (unsigned)number_of("FIDELITY_REQUESTS", 0);
         options.each = (unsigned)number_of("FIDELITY_EACH", 100);
         options.deadline_s = now_s() + (options.max_requests ? 3600 : number_of("FIDELITY_SECONDS", 75));
@@ -134,7 +135,7 @@ static void print_way(struct twins *twins, unsigned long episode, const struct s
         for (size_t i = 0; i + 1 < count; i++)
                 dropped[i] = steps[i].subject >= 0 && steps[count - 1].subject >= 0 &&
                              steps[i].subject != steps[count - 1].subject;
-        snprintf(namespace, sizeof namespace, "s-%llx-%lu-%u", (unsigned long long)options.seed, episode,
+        snprintf(namespace, sizeof namespace, "s-%llx-%llx-%lu-%u", (unsigned long long)options.seed, options.run, episode,
                  steps[count - 1].number);
         if (shrunk++ < options.shrink)
                 run_shrink(twins, namespace, steps, count, place, dropped);
@@ -194,13 +195,14 @@ static bool is_parted(const struct step *s, const struct result *r) {
 static void run_episode(struct twins *twins, unsigned long number, const struct kind *k) {
         struct arena *a = arena_new(0);
         struct step steps[EPISODE_STEPS];
+        unsigned tried[VERBS] = { 0 };
         struct episode e;
         struct run run;
         char namespace[64];
 
-        snprintf(namespace, sizeof namespace, "f-%llx-%lu", (unsigned long long)options.seed, number);
+        snprintf(namespace, sizeof namespace, "f-%llx-%llx-%lu", (unsigned long long)options.seed, options.run, number);
         run_begin(&run, twins, namespace);
-        episode_begin(&e, k, options.seed * 1000003 + number, a, tried[k - kinds.list], options.each);
+        episode_begin(&e, k, options.seed * 1000003 + number, a, tried);
         for (size_t i = 0; i < EPISODE_STEPS && now_s() < options.deadline_s; i++) {
                 struct result result;
                 struct str place;

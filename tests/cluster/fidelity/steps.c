@@ -14,11 +14,11 @@
 const char *const verb_names[VERBS] = { "create",    "get",    "list",  "update", "merge",  "json",            "strategic",
                                         "apply", "apply-dry", "status", "scale", "delete", "deletecollection", "watch" };
 
-void episode_begin(struct episode *e, const struct kind *kind, uint64_t seed, struct arena *a, unsigned *tried,
-                   unsigned wanted) {
+void episode_begin(struct episode *e, const struct kind *kind, uint64_t seed, struct arena *a,
+                   unsigned *tried) {
         static const char *const names[SUBJECTS] = { "one", "two", "three" };
 
-        *e = (struct episode){ .kind = kind, .random = { seed }, .arena = a, .tried = tried, .wanted = wanted };
+        *e = (struct episode){ .kind = kind, .random = { seed }, .arena = a, .tried = tried };
         for (int i = 0; i < SUBJECTS; i++)
                 e->subjects[i].name = str_from(names[i]);
 }
@@ -49,7 +49,7 @@ static enum verb draw_verb(struct episode *e) {
         }
         if (!kind_has_verb(e->kind, rarest) && chance(e, 97))
                 return APPLY;
-        if (rarest == DELETECOLLECTION && e->tried[rarest] > e->wanted && chance(e, 80))
+        if ((rarest == DELETECOLLECTION || rarest == DELETE) && e->steps < 20)
                 return UPDATE;
         return rarest;
 }
@@ -82,7 +82,7 @@ static void add_write_options(struct episode *e, struct buf *path) {
 
         if (chance(e, 40))
                 add_query(path, "fieldValidation", validations[below(e, chance(e, 95) ? 4 : 5)]);
-        if (chance(e, 6))
+        if (!strstr(path->p, "dryRun") && chance(e, 6))
                 add_query(path, "dryRun", chance(e, 90) ? "All" : "Some");
         if (!strstr(path->p, "fieldManager") && chance(e, 60))
                 add_query(path, "fieldManager", managers[below(e, chance(e, 95) ? 4 : 5)]);

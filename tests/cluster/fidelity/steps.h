@@ -41,16 +41,14 @@ struct episode {
         struct random random;
         struct arena *arena; /* of everything here */
         unsigned steps;
-        unsigned *tried;       /* requests so far by verb, over all episodes of the kind: what is rare comes more often */
-        unsigned wanted;       /* so many of each, if it can be */
+        unsigned *tried; /* requests so far by verb: what is rare comes more often */
         struct subject subjects[SUBJECTS];
         struct str versions[VERSIONS]; /* labels */
         unsigned version_count;
         struct str continue_label;
 };
 
-void episode_begin(struct episode *e, const struct kind *kind, uint64_t seed, struct arena *a, unsigned *tried,
-                   unsigned wanted);
+void episode_begin(struct episode *e, const struct kind *kind, uint64_t seed, struct arena *a, unsigned *tried);
 void episode_next(struct episode *e, struct step *ret_step);
 /* What the step was answered with: body with labels, NULL where it is no JSON. */
 void episode_learn(struct episode *e, const struct step *s, int status, const struct value *body);
