@@ -449,7 +449,9 @@ static struct kube_location policy_at(const char *plural) {
 
 /* A policy takes a moment to be in force. */
 static void await_policy(struct world *w) {
-        for (int i = 0; i < 100; i++) {
+        int64_t until_ms = loop_now_ms(w->loop) + PATIENCE_MS;
+
+        while (loop_now_ms(w->loop) < until_ms) {
                 if (apply(w, configmap(w, "probe"), CONFIGMAP("\"data\":{\"red\":\"probe\"}")) != 0)
                         return;
                 delete (w, configmap(w, "probe"), (struct kube_delete){ 0 });
@@ -497,7 +499,8 @@ static void pod_security_and_quota_are_denials(void **state) {
         quota.plural = STR("resourcequotas");
         apply_ok(w, quota,
                  "{\"apiVersion\":\"v1\",\"kind\":\"ResourceQuota\",\"spec\":{\"hard\":{\"secrets\":\"0\"}}}");
-        for (int i = 0; i < 100; i++) {
+        int64_t until_ms = loop_now_ms(w->loop) + PATIENCE_MS;
+        while (loop_now_ms(w->loop) < until_ms) {
                 if (apply(w, secret(w, "s"), "{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}") != 0 &&
                     strstr(w->err.msg, "exceeded quota"))
                         break;
