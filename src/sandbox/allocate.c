@@ -179,6 +179,46 @@ static const struct value *free_port(struct call *c, const struct value *port) {
         return number;
 }
 
+static int refuse_port(struct call *c, size_t index, int64_t number, const char *why) {
+        struct causes causes = { .arena = c->a };
+
+        causes_add(&causes, "FieldValueInvalid", arena_strf(c->a, "spec.ports[%zu].nodePort", index),
+                   "Invalid value: %" PRId64 ": %s", number, why);
+        int r = status_invalid(c, (struct str){ 0 }, STR("Service"), c->at.name, &causes);
+        causes_done(&causes);
+        return r;
+}
+
+/* A port that was asked for and is not the Service's yet. */
+static int check_port(struct call *c, const struct value *live, size_t index, const struct value *port) {
+        _cleanup_(buf_done) struct buf key = buf_make(64);
+        const struct value *number = value_getc(port, "nodePort"), *old = needs_ports(live) ? find_port(live, port) : NULL;
+        int64_t n = 0;
+
+        value_to_i64(number, &n);
+        if (old && value_equal(old, number))
+                return 0;
+        if (n < FIRST_PORT || n >= FIRST_PORT + PORT_COUNT)
+                return refuse_port(c, index, n,
+                                   "provided port is not in the valid range. The range of valid ports is 30000-32767");
+        if (map_find(c->s->allocator->taken, port_key(port, &key)))
+                return refuse_port(c, index, n, "provided port is already allocated");
+        return 0;
+}
+
+static int check_ports(struct call *c, const struct value *live, const struct value *service) {
+        const struct value *ports = spec_of(service, "ports");
+
+        for (size_t i = 0; i < value_count(ports); i++) {
+                int64_t n = 0;
+
+                value_to_i64(value_getc(ports->list.items[i], "nodePort"), &n);
+                if (n && check_port(c, live, i, ports->list.items[i]) < 0)
+                        return -1;
+        }
+        return 0;
+}
+
 static const struct value *allocate_ports(struct call *c, const struct value *live, const struct value *service) {
         const struct value *ports = spec_of(service, "ports");
         struct value_list_builder list = { 0 };
@@ -267,6 +307,8 @@ int allocate_service(struct call *c, const struct value *live, const struct valu
         if (live)
                 *object = drop_dependent(c, live, normalize_ips(c, live, *object));
         if (needs_ip(*object) && allocate_ip(c, live, object) < 0)
+                return -1;
+        if (needs_ports(*object) && check_ports(c, live, *object) < 0)
                 return -1;
         if (needs_ports(*object))
                 *object = allocate_ports(c, live, *object);

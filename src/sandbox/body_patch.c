@@ -168,6 +168,21 @@ static int refuse_strategic(struct call *c, int code, const char *why) {
         return status_internal(c, "%s", why);
 }
 
+/* The server's merge takes directives of order out of the patch it then quotes. */
+static const struct value *without_orders(const struct value *v, struct arena *a) {
+        for (size_t i = 0; value_is(v, VALUE_MAP) && i < v->map.count; i++) {
+                const struct value_member *m = &v->map.members[i];
+                bool goes = str_starts(m->key, STR("$setElementOrder/")) || str_eqc(m->key, "$retainKeys");
+                const struct value *now = goes ? NULL : without_orders(m->value, a);
+
+                if (now == m->value)
+                        continue;
+                v = value_with(a, v, m->key, now);
+                i -= goes;
+        }
+        return v;
+}
+
 static int by_strategic(struct patching *p, const struct value **ret) {
         struct call *c = p->c;
         const struct value *patch = p->patch->kind == VALUE_NULL ? &value_empty_map : p->patch, *document;
@@ -182,7 +197,7 @@ static int by_strategic(struct patching *p, const struct value **ret) {
                 return refuse_strategic(c, r, err.msg);
         if (body_strictness(c) != BODY_IGNORE)
                 codec_duplicates(c->req->body, &p->strict);
-        struct str shown = patch_go_text(patch, c->a);
+        struct str shown = patch_go_text(without_orders(patch, c->a), c->a);
         r = codec_convert(p->type, document, c->a, ret, &strict, &err);
         r = r < 0 ? refuse_shown(c, shown, str_from(err.msg)) : settle_strict(p, &strict, shown);
         causes_done(&strict);

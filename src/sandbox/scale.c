@@ -168,6 +168,8 @@ static int validate(struct scaling *s, const struct value *scale) {
         struct causes causes = { .arena = s->c->a };
         int r = 0;
 
+        if (s->c->kind->is_custom)
+                return 0; /* the object it becomes is */
         codec_validate(s->type, SCALE_VERSION, STR("Scale"), s->before, scale, "scale", &causes);
         if (causes.count)
                 r = status_invalid(s->c, STR("autoscaling"), STR("Scale"), meta_text(scale, "name"), &causes);
@@ -209,6 +211,28 @@ static void write_scale(struct call *c, enum kube_method method, struct version 
                 return;
         if (write_update(c, held, scaled_parent(c, &versions, parent, scale), &v) == 0)
                 serve_value(c, 200, scale_of(c, write_live(c, v)));
+}
+
+/* ---- validation of custom resources ---- */
+
+static void check_count(const struct value *object, struct str path, struct causes *out) {
+        int64_t n = 0;
+
+        if (!path.n || !value_to_i64(at_path(object, path), &n))
+                return;
+        if (n < 0)
+                causes_add(out, "FieldValueInvalid", path, "Invalid value: %lld: should be a non-negative integer",
+                           (long long)n);
+        if (n > INT32_MAX)
+                causes_add(out, "FieldValueInvalid", path, "Invalid value: %lld: should be less than or equal to %d",
+                           (long long)n, INT32_MAX);
+}
+
+void scale_check(struct call *c, const struct value *object, struct causes *out) {
+        if (!c->kind->resource->has_scale)
+                return;
+        check_count(object, paths_of(c->kind).replicas, out);
+        check_count(object, paths_of(c->kind).status_replicas, out);
 }
 
 /* ---- for controllers ---- */

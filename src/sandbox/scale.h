@@ -15,4 +15,7 @@ const struct value *scale_read(struct call *c, const struct version *live);
 /* Writes the number; -1 with the refusal in the call's answer. */
 int scale_set(struct call *c, struct version *live, int64_t replicas);
 
+/* Numbers that a custom resource's object must have where its CRD says that replicas are. */
+void scale_check(struct call *c, const struct value *object, struct causes *out);
+
 #endif

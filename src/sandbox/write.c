@@ -9,6 +9,8 @@
 #include "sandbox/codec.h"
 #include "sandbox/convert.h"
 #include "sandbox/prepare.h"
+#include "sandbox/scale.h"
+#include "sandbox/serve.h"
 #include "sandbox/status.h"
 #include "sandbox/warn.h"
 
@@ -81,7 +83,10 @@ const struct value *write_managed(const struct call *c, const struct value *live
 
 /* ---- storing ---- */
 
+/* What was applied is pruned only here: it may have counted as a change before. */
 static const struct value *to_storage(const struct call *c, const struct value *object) {
+        if (c->kind->is_custom && c->req && serve_is_apply(c))
+                object = codec_prune(kind_type(c->kind), object, c->a);
         return convert(c->kind, c->kind->storage, object, c->a);
 }
 
@@ -130,6 +135,8 @@ static int validate(struct call *c, const struct value *live, const struct value
 
         codec_validate(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, live, object, subresource,
                        &causes);
+        if (c->kind->is_custom)
+                scale_check(c, object, &causes);
         if (causes.count)
                 r = status_invalid(c, c->kind->resource->group, c->kind->resource->kind, meta_text(object, "name"),
                                    &causes);
@@ -255,8 +262,11 @@ int write_update(struct call *c, struct version *live, const struct value *objec
         object = strategy_update(c->kind->strategy, c->at.subresource, before, object, c->a);
         object = keep_metadata(before, object, c->a);
         r = prepare_update(c, before, &object);
-        if (r < 0)
+        if (r < 0) {
+                /* Addresses are allotted after validation: its refusal takes the place of this one. */
+                validate(c, before, object, str_eqc(c->at.subresource, "status") ? "status" : NULL);
                 return r;
+        }
         r = validate(c, before, object, str_eqc(c->at.subresource, "status") ? "status" : NULL);
         if (r < 0)
                 return r;
