@@ -62,6 +62,8 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
                 if (str_contains(id, STR("/Coupon/")))
                         d->told.custom_at = d->told.created;
         }
+        if (o->err)
+                d->told.trouble = arena_strf(d->told.arena, "%s: %s", o->id, o->err->msg);
         if (str_eq(id, d->web_id))
                 tell_web(d, o);
         if (d->live)

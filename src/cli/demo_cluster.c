@@ -44,7 +44,7 @@ static int connect_cluster(struct demo *d, struct err *err) {
         if (r < 0)
                 return r;
         d->kubeconfig = d->flags.kubeconfig;
-        d->where = arena_strf(d->arena, "the cluster at %s", d->kube->server);
+        d->where = arena_strf(d->arena, "the cluster of context %s, %s:%s", d->kube->context, d->kube->host, d->kube->port);
         d->agent_transport = kube_curl_transport_new(d->loop, d->kube, "truce-demo/" TRUCE_VERSION, err);
         if (d->agent_transport)
                 d->transport = kube_curl_transport_new(d->loop, d->kube, "truce-demo-person/" TRUCE_VERSION, err);

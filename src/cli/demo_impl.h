@@ -41,7 +41,7 @@ struct told {
         struct str rejection; /* "web.yaml:17: …" */
         int64_t failed_ms;
         struct str failure, failure_place, configured;
-        struct str trouble;
+        struct str trouble; /* what failed last, of any object or of the whole */
 };
 
 /* What truce decided about one path of deploy/web, as of its last outcome. */

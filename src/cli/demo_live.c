@@ -46,8 +46,8 @@ static void add_healed(struct demo *d, const struct outcome *o, struct buf *out)
         else
                 words_change(o, out);
         if (by.n)
-                buf_addf(out, " (edited with %.*s)", STR_FMT(by));
-        buf_addf(out, " → %s in ", o->kind == OUTCOME_CREATED ? "made again" : "healed");
+                buf_addf(out, " · edited with %.*s", STR_FMT(by));
+        buf_addf(out, " · %s in ", o->kind == OUTCOME_CREATED ? "made again" : "healed");
         screen_add_time(out, loop_now_ms(d->loop) - o->noticed_ms);
 }
 
@@ -79,7 +79,7 @@ void demo_live_revision(struct demo *d, const struct agent_revision *r, const st
         if (rejected) {
                 if (set && set->error_count)
                         manifest_problem_print(&set->errors[0], &text);
-                buf_addf(&text, " → nothing applied, %.*s stays in force", SHORT_OID, r->commit);
+                buf_addf(&text, " · nothing applied, %.*s stays in force", SHORT_OID, r->commit);
         } else {
                 buf_addf(&text, "main @ %.*s  \"%.*s\"", SHORT_OID, r->commit, STR_FMT(r->subject));
         }
@@ -96,9 +96,9 @@ static void on_settled_scaling(void *ctx) {
 
         buf_addf(&text, "scaled %" PRId64 " → %" PRId64 " by %s", s->from, s->to, s->who[0] ? s->who : "somebody");
         if (left)
-                buf_addc(&text, " → left: its replicas are not Git's, 0 writes");
+                buf_addc(&text, " · left: its replicas are not Git's, 0 writes");
         else if (d->web.replicas != s->to)
-                buf_addf(&text, " → is %" PRId64 " now", d->web.replicas);
+                buf_addf(&text, " · is %" PRId64 " now", d->web.replicas);
         line(d, SCREEN_GOOD, STR("deploy/web"), buf_str(&text));
 }
 

@@ -151,8 +151,9 @@ void screen_waiting(struct screen *s, const char *what, int64_t since_ms) {
 
         if (!s->terminal || since_ms < 2 * (int64_t)FRAME_MS)
                 return;
-        buf_addf(&text, "%s %s  %" PRId64 " s", frames[(size_t)(since_ms / FRAME_MS) % ARRAY_LEN(frames)], what,
-                 since_ms / 1000);
+        buf_addf(&text, "%s %s", frames[(size_t)(since_ms / FRAME_MS) % ARRAY_LEN(frames)], what);
+        if (since_ms >= 1000)
+                buf_addf(&text, "  %" PRId64 " s", since_ms / 1000);
         begin_line(s, &out);
         blanks(&out, TEXT_AT);
         add_toned(s, &out, SCREEN_QUIET, buf_str(&text));
