@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #define RCS         "/api/v1/namespaces/default/replicationcontrollers"
-#define SEEDS       40
+#define SEEDS       8
 #define AVAILABLE   "Available=True/MinimumReplicasAvailable"
 #define UNAVAILABLE "Available=False/MinimumReplicasUnavailable"
 #define COMPLETE    "Progressing=True/NewReplicaSetAvailable"
