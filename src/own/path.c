@@ -310,7 +310,7 @@ static bool keyed_element(const struct value *item, const struct schema *type, s
         for (size_t i = 0; i < type->key_count; i++) {
                 const struct value *v = key_of_item(item, type->keys[i].name, type);
 
-                if (v && !is_scalar(v)) {
+                if (v && (v->kind == VALUE_LIST || v->kind == VALUE_MAP)) {
                         value_map_drop(&key);
                         return false;
                 }

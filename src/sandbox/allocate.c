@@ -12,6 +12,8 @@
 #define FIRST_IP   256 /* the first addresses are kept for those who ask for one */
 #define IP_COUNT   65534
 #define FIRST_PORT 30000
+#define DRY_RUN_IP   "10.96.0.0" /* what the server shows when nothing is allotted */
+#define DRY_RUN_PORT 32769
 #define PORT_COUNT 2768
 
 struct allocator {
@@ -104,7 +106,8 @@ static int refuse_ip(struct call *c, struct str shown, struct str ip, const char
         struct causes causes = { .arena = c->a };
 
         causes_add(&causes, "FieldValueInvalid", STR("spec.clusterIPs"),
-                   "Invalid value: %.*s: failed to allocate IP %.*s: %s", STR_FMT(shown), STR_FMT(ip), why);
+                   "Invalid value: %.*s: failed to allocate IP%s %.*s%s %s", STR_FMT(shown), ip.p[0] == 'I' ? ":" : "",
+                   STR_FMT(ip), ip.p[0] == 'I' ? "" : ":", why);
         int r = status_invalid(c, (struct str){ 0 }, STR("Service"), c->at.name, &causes);
         causes_done(&causes);
         return r;
@@ -124,6 +127,11 @@ static const struct value *with_families(const struct value *service, bool is_du
         return with_spec(service, "ipFamilyPolicy", value_stringc(a, is_dual ? "RequireDualStack" : "SingleStack"), a);
 }
 
+/* An address cannot be allotted to a Service without a name. */
+static const char *nameless_text(struct call *c) {
+        return arena_strf(c->a, "\"%.*s\" is invalid: spec.parentRef.name: Required value", STR_FMT(free_ip(c))).p;
+}
+
 static int allocate_ip(struct call *c, const struct value *live, const struct value **service) {
         struct str ip = value_text(spec_of(*service, "clusterIP"));
         struct str before = value_text(spec_of(live, "clusterIP"));
@@ -136,8 +144,10 @@ static int allocate_ip(struct call *c, const struct value *live, const struct va
                                  "the provided network does not match the current range");
         else if (ip.n && !is_headless && !str_eq(ip, before) && map_find(c->s->allocator->taken, ip))
                 return refuse_ip(c, arena_strf(c->a, "[\"%.*s\"]", STR_FMT(ip)), ip, "provided IP is already allocated");
+        else if (ip.n == 0 && value_path(*service, "metadata", "name", NULL) == NULL)
+                return refuse_ip(c, STR("[\"\"]"), STR("IPAddress.networking.k8s.io"), nameless_text(c));
         else if (ip.n == 0)
-                ip = free_ip(c);
+                ip = c->dry_run ? STR(DRY_RUN_IP) : free_ip(c);
         const struct value *text = value_string(c->a, ip, 0);
         *service = with_spec(*service, "clusterIP", text, c->a);
         if (value_count(spec_of(*service, "clusterIPs")) == 0)
@@ -153,6 +163,12 @@ static bool needs_ports(const struct value *service) {
 
         return str_eqc(type, "NodePort") ||
                (str_eqc(type, "LoadBalancer") && value_truth(spec_of(service, "allocateLoadBalancerNodePorts"), true));
+}
+
+static bool may_have_ports(const struct value *service) {
+        struct str type = value_text(spec_of(service, "type"));
+
+        return str_eqc(type, "NodePort") || str_eqc(type, "LoadBalancer");
 }
 
 static const struct value *find_port(const struct value *service, const struct value *wanted) {
@@ -192,7 +208,7 @@ static int refuse_port(struct call *c, size_t index, int64_t number, const char 
 /* A port that was asked for and is not the Service's yet. */
 static int check_port(struct call *c, const struct value *live, size_t index, const struct value *port) {
         _cleanup_(buf_done) struct buf key = buf_make(64);
-        const struct value *number = value_getc(port, "nodePort"), *old = needs_ports(live) ? find_port(live, port) : NULL;
+        const struct value *number = value_getc(port, "nodePort"), *old = may_have_ports(live) ? find_port(live, port) : NULL;
         int64_t n = 0;
 
         value_to_i64(number, &n);
@@ -221,6 +237,7 @@ static int check_ports(struct call *c, const struct value *live, const struct va
 
 static const struct value *allocate_ports(struct call *c, const struct value *live, const struct value *service) {
         const struct value *ports = spec_of(service, "ports");
+        int64_t dry = 0;
         struct value_list_builder list = { 0 };
 
         for (size_t i = 0; value_is(ports, VALUE_LIST) && i < ports->list.count; i++) {
@@ -229,9 +246,12 @@ static const struct value *allocate_ports(struct call *c, const struct value *li
 
                 value_to_i64(value_getc(port, "nodePort"), &number);
                 if (number == 0) {
-                        const struct value *old = needs_ports(live) ? find_port(live, port) : NULL;
+                        const struct value *old = may_have_ports(live) ? find_port(live, port) : NULL;
 
-                        port = value_with(c->a, port, STR("nodePort"), old ? old : free_port(c, port));
+                        if (!old && needs_ports(service))
+                                old = c->dry_run ? value_int(c->a, DRY_RUN_PORT + dry++, 0) : free_port(c, port);
+                        if (old)
+                                port = value_with(c->a, port, STR("nodePort"), old);
                 }
                 value_list_add(&list, port);
         }
@@ -308,9 +328,9 @@ int allocate_service(struct call *c, const struct value *live, const struct valu
                 *object = drop_dependent(c, live, normalize_ips(c, live, *object));
         if (needs_ip(*object) && allocate_ip(c, live, object) < 0)
                 return -1;
-        if (needs_ports(*object) && check_ports(c, live, *object) < 0)
+        if (may_have_ports(*object) && check_ports(c, live, *object) < 0)
                 return -1;
-        if (needs_ports(*object))
+        if (may_have_ports(*object))
                 *object = allocate_ports(c, live, *object);
         return 0;
 }

@@ -261,20 +261,6 @@ int body_object(struct call *c, const struct type *type, struct str api_version,
         return 0;
 }
 
-/* Custom resources stay as they are merged, but metadata is always read into its type. */
-static int with_typed_metadata(struct call *c, const struct value *object, const struct value **ret) {
-        const struct value *metadata = value_getc(object, "metadata"), *alone = value_with(c->a, NULL, STR("metadata"), metadata);
-        struct causes strict = { .arena = c->a };
-        struct err err = { 0 };
-        int r = codec_decode(kind_type(c->kind), alone, true, c->a, &alone, &strict, &err);
-
-        causes_done(&strict);
-        if (r < 0)
-                return status_internal(c, "%s", err.msg);
-        *ret = value_with(c->a, object, STR("metadata"), value_getc(alone, "metadata"));
-        return 0;
-}
-
 int body_merged(struct call *c, const struct value *merged, struct str patch_name, const struct value **ret) {
         struct str version = c->kind->api_version, kind = c->kind->resource->kind;
         const char *slash = str_find(version, '/', 0) < 0 ? "/" : "";
@@ -282,7 +268,8 @@ int body_merged(struct call *c, const struct value *merged, struct str patch_nam
         struct err err = { 0 };
 
         if (c->kind->is_custom)
-                return with_typed_metadata(c, merged, ret);
+                return codec_metadata(kind_type(c->kind), merged, c->a, ret, &err) < 0 ? status_internal(c, "%s", err.msg)
+                                                                                       : 0;
         int r = codec_convert(kind_type(c->kind), merged, c->a, ret, &strict, &err);
         causes_done(&strict);
         if (r < 0)
@@ -312,7 +299,7 @@ static int decode_options(struct call *c, const struct value **options) {
 
         if (why.n)
                 return status_bad_request(c, "couldn't get version/kind; %.*s", STR_FMT(why));
-        if ((kind.n && !str_eqc(kind, "DeleteOptions")) || (version.n && !kinds_has_group_version(c->s->kinds, schema_group(version), schema_version(version))))
+        if (kind.n && !str_eqc(kind, "DeleteOptions"))
                 return status_bad_request(
                         c, "no kind \"%.*s\" is registered for version \"%.*s\" in scheme \"pkg/runtime/scheme.go:111\"",
                         STR_FMT(kind.n ? kind : STR("DeleteOptions")), STR_FMT(version.n ? version : STR("v1")));

@@ -46,6 +46,10 @@ void codec_strict(const struct type *t, struct str text, struct causes *strict);
 /* Only the duplicates, of any JSON: what a patch is read into has no fields. */
 void codec_duplicates(struct str text, struct causes *strict);
 
+/* Of a custom resource only metadata, its own and that of embedded resources: what is merged is not decoded again. */
+int codec_metadata(const struct type *t, const struct value *object, struct arena *a, const struct value **ret_object,
+                   struct err *err);
+
 /* OpenAPI defaults, and for built-in kinds what their Go defaulting functions do. Also for what is read from a file. */
 const struct value *codec_default(const struct type *t, struct str api_version, struct str kind,
                                   const struct value *object, struct arena *a);

@@ -157,6 +157,8 @@ static const struct value *read_metadata(struct meta *m, const struct type *t, c
         struct str path = decode_path(at, m->a);
 
         m->r = decode_builtin(t, v, m->a, &read, &found, m->err);
+        if (m->r < 0 && at->up)
+                err_wrap(m->err, m->r, "%.*s: Invalid value: %.*s", STR_FMT(path), STR_FMT(value_canonical(m->a, v)));
         for (size_t i = 0; i < found.count && m->strict; i++) {
                 struct str text = found.items[i].message;
 
@@ -252,6 +254,17 @@ int decode_custom(const struct type *t, const struct value *body, struct arena *
         for (size_t i = 0; i < p.count && strict; i++)
                 causes_add(strict, "", (struct str){ 0 }, "unknown field \"%.*s\"", STR_FMT(p.unknown[i]));
         free(p.unknown);
+        object = coerce(&m, t, object, NULL);
+        if (m.r == 0)
+                *ret_object = object;
+        return m.r;
+}
+
+int codec_metadata(const struct type *t, const struct value *object, struct arena *a, const struct value **ret_object,
+                   struct err *err) {
+        struct meta m = { .a = a, .err = err };
+
+        object = coerce_root(&m, t, object);
         object = coerce(&m, t, object, NULL);
         if (m.r == 0)
                 *ret_object = object;

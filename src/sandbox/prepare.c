@@ -22,14 +22,19 @@ static int create_job(struct call *c, const struct value **object) {
         const struct value *uid = value_path(*object, "metadata", "uid", NULL);
         const struct value *name = value_path(*object, "metadata", "name", NULL);
         const struct value *labels = value_path(*object, "spec", "template", "metadata", "labels", NULL);
+        bool shared = labels && labels == value_path(*object, "metadata", "labels", NULL); /* by default_workload.c */
 
         if (value_truth(value_path(*object, "spec", "manualSelector", NULL), false))
                 return 0;
+        if (!name)
+                name = value_stringc(c->a, "");
         for (size_t i = 0; i < ARRAY_LEN(uid_labels); i++) {
                 labels = value_with(c->a, labels, str_from(uid_labels[i]), uid);
                 labels = value_with(c->a, labels, str_from(name_labels[i]), name);
         }
         *object = with_path(*object, c->a, labels, "spec", "template", "metadata", "labels");
+        if (shared)
+                *object = with_path(*object, c->a, labels, "metadata", "labels", NULL, NULL);
         if (!value_path(*object, "spec", "selector", NULL))
                 *object = with_path(*object, c->a, uid, "spec", "selector", "matchLabels", uid_labels[0]);
         return 0;

@@ -216,9 +216,13 @@ static const struct value *stateful_template(struct check *c, const struct value
         for (EACH(i, claims)) {
                 const struct value *name = value_path(item_of(claims, i), "metadata", "name", NULL);
                 const struct value *claim = value_with(c->a, NULL, STR("claimName"), name);
+                bool again = false;
 
-                value_list_add(&b, value_with(c->a, value_with(c->a, NULL, STR("name"), name),
-                                              STR("persistentVolumeClaim"), claim));
+                for (size_t j = 0; j < i; j++)
+                        again = again || same(value_path(item_of(claims, j), "metadata", "name", NULL), name);
+                if (!again)
+                        value_list_add(&b, value_with(c->a, value_with(c->a, NULL, STR("name"), name),
+                                                      STR("persistentVolumeClaim"), claim));
         }
         for (EACH(i, volumes)) {
                 bool replaced = false;
@@ -269,7 +273,7 @@ void check_stateful_set(struct check *c) {
         check_stateful_strategy(c, AT(at, "updateStrategy"), get(spec, "updateStrategy"));
         check_retention(c, AT(at, "persistentVolumeClaimRetentionPolicy"),
                         get(spec, "persistentVolumeClaimRetentionPolicy"));
-        for (EACH(i, claims))
+        for (size_t i = 0; !c->live && i < list_count(claims); i++) /* they cannot change */
                 check_pvc_spec(c, AT(AT_INDEX(AT(at, "volumeClaimTemplates"), i), "spec"),
                                get(item_of(claims, i), "spec"));
         check_nonnegative_field(c, at, spec, "replicas");

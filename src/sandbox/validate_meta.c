@@ -209,7 +209,8 @@ static void check_no_new_finalizers(struct check *c, const struct at *at, const 
         for (size_t i = 0; i < count; i++) {
                 struct str q = quoted(extra[i], c->a);
 
-                all = arena_strf(c->a, "%.*s%s%.*s", STR_FMT(all), i ? ", " : "", STR_FMT(q));
+                if (i == 0 || !str_eq(extra[i], extra[i - 1]))
+                        all = arena_strf(c->a, "%.*s%s%.*s", STR_FMT(all), i ? ", " : "", STR_FMT(q));
         }
         fault_forbidden(c, at,
                         arena_strf(c->a,

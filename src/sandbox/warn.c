@@ -267,6 +267,33 @@ static void warn_of_ingress(struct call *c, const struct value *live, const stru
                                  "'spec.ingressClassName' instead"));
 }
 
+/* ---- custom resources ---- */
+
+static bool has_finalizer(const struct value *object, struct str name, size_t end) {
+        const struct value *list = value_path(object, "metadata", "finalizers", NULL);
+
+        for (size_t i = 0; i < value_count(list) && i < end; i++)
+                if (str_eq(value_text(item(list, i)), name))
+                        return true;
+        return false;
+}
+
+static void warn_of_finalizers(struct call *c, const struct value *live, const struct value *object) {
+        const struct value *list = value_path(object, "metadata", "finalizers", NULL);
+
+        for (size_t i = 0; i < value_count(list); i++) {
+                struct str name = value_text(item(list, i));
+
+                if (str_find(name, '/', 0) < 0 && !has_finalizer(live, name, SIZE_MAX) && !has_finalizer(object, name, i) &&
+                    !str_eqc(name, "orphan") && !str_eqc(name, "foregroundDeletion"))
+                        call_warn(c, arena_strf(c->a,
+                                                "metadata.finalizers: \"%.*s\": prefer a domain-qualified finalizer name "
+                                                "%sto avoid accidental conflicts with other finalizer writers",
+                                                STR_FMT(name),
+                                                str_find(name, '.', 0) < 0 ? "" : "including a path (/) "));
+        }
+}
+
 static const struct {
         const char *group, *kind;
         void (*warn)(struct call *c, const struct value *live, const struct value *object);
@@ -278,8 +305,10 @@ static const struct {
 };
 
 void warn_of(struct call *c, const struct value *live, const struct value *object) {
-        if (c->at.subresource.n || !c->req)
+        if (str_eqc(c->at.subresource, "status") || !c->req)
                 return;
+        if (c->kind->is_custom)
+                warn_of_finalizers(c, live, object);
         for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
                 if (str_eqc(c->kind->resource->kind, kinds[i].kind) && str_eqc(c->at.group, kinds[i].group))
                         kinds[i].warn(c, live, object);

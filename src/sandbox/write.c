@@ -167,6 +167,7 @@ int write_create(struct call *c, const struct value *object, struct version **re
         r = validate(c, NULL, object, NULL);
         if (r < 0)
                 return r;
+        warn_of(c, NULL, object);
         /* Only a POST is refused: an apply or PUT that creates just loses it. */
         uint64_t rv = 0;
         if (!c->dry_run && c->req && c->req->method == KUBE_POST &&
@@ -178,7 +179,6 @@ int write_create(struct call *c, const struct value *object, struct version **re
         const struct version *other = shelf_find(c->kind->shelf, c->at.namespace, name);
         if (other)
                 return status_exists(c, name, value_path(other->value, "metadata", "deletionTimestamp", NULL));
-        warn_of(c, NULL, object);
         struct version *v = write_store(c, NULL, object);
         if (ret)
                 *ret = v;
@@ -275,9 +275,9 @@ int write_update(struct call *c, struct version *live, const struct value *objec
         if (object == before) {
                 v = version_ref(live);
         } else if (is_end(c, before, object)) {
-                /* The answer shows the object as it was written, the event has the deletion's resourceVersion. */
+                /* The answer shows the object as it was written, the event as it was before, at the deletion's version. */
                 v = dry(c, live, object);
-                version_unref(write_remove(c, live, object));
+                version_unref(write_remove(c, live, before));
         } else {
                 v = write_store(c, live, object);
         }

@@ -142,7 +142,7 @@ static bool is_generated(struct str s) {
 static bool is_number(struct str s) {
         uint64_t n;
 
-        return str_to_u64(s, &n) && n > 100;
+        return str_to_u64(s, &n) && n > 9;
 }
 
 /* The kinds a bare word in a text may be, tried in this order. */
@@ -168,6 +168,8 @@ static void add_word(const struct pairs *p, struct arena *a, enum side side, str
                 buf_addf(out, "@%.*s@", STR_FMT(pair->label));
         else if (is_uid(word) && str_find(word, '1', 0) != 0)
                 buf_addc(out, "@uid@");
+        else if (str_starts(word, STR("10.96.")))
+                buf_addc(out, "@address@");
         else
                 buf_add(out, is_generated(word)             ? STR("@name@")
                              : versions && is_number(word) ? STR("@version@")

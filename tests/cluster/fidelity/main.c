@@ -21,7 +21,7 @@
 #include "known.h"
 #include "run.h"
 
-#define EPISODE_STEPS 40
+#define EPISODE_STEPS 60
 #define MAX_KINDS     32
 #define LINE_TEXT     160 /* of one side, in a line */
 
@@ -216,7 +216,7 @@ static void run_episode(struct twins *twins, unsigned long number, const struct 
                         print_way(twins, number, steps, i + 1, place);
                         fflush(stdout);
                 }
-                if (judgement >= DIFFERENT && is_parted(&steps[i], &result))
+                if (judgement >= KNOWN && is_parted(&steps[i], &result))
                         break;
                 episode_learn(&e, &steps[i], result.answers[SIDE_REAL].status, result.body);
         }

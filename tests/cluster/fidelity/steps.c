@@ -39,8 +39,8 @@ static unsigned below(struct episode *e, unsigned bound) {
 static enum verb draw_verb(struct episode *e) {
         enum verb verb, rarest;
 
-        if (chance(e, 60))
-                return chance(e, 85) ? APPLY : APPLY_DRY;
+        if (chance(e, 62))
+                return chance(e, 87) ? APPLY : APPLY_DRY;
         rarest = below(e, VERBS);
         for (int i = 0; i < 3; i++) {
                 verb = below(e, VERBS);
@@ -49,7 +49,7 @@ static enum verb draw_verb(struct episode *e) {
         }
         if (!kind_has_verb(e->kind, rarest) && chance(e, 97))
                 return APPLY;
-        if ((rarest == DELETECOLLECTION || rarest == DELETE) && e->steps < 20)
+        if ((rarest == DELETECOLLECTION || rarest == DELETE) && e->steps < 30)
                 return UPDATE;
         return rarest;
 }
@@ -100,7 +100,8 @@ static void finish_path(struct episode *e, struct buf *path, struct step *s) {
 static void set_body(struct episode *e, struct step *s, const char *type, const struct value *body) {
         s->content_type = type;
         s->body = value_canonical(e->arena, body);
-        if (chance(e, 3))
+        /* Not where managedFields are sent: the server keeps their text as it is, doubled keys and all. */
+        if (chance(e, 3) && !str_contains(s->body, STR("managedFields")))
                 s->body = body_double_key(&e->random, e->arena, s->body);
 }
 
@@ -448,7 +449,7 @@ static const struct {
 
 /* Objects are mostly there: steps on one that is not begin with making it. */
 void episode_next(struct episode *e, struct step *ret_step) {
-        int at = chance(e, 60) ? 0 : (int)below(e, SUBJECTS);
+        int at = chance(e, 70) ? 0 : (int)below(e, SUBJECTS);
         struct subject *s = &e->subjects[at];
         enum verb verb = draw_verb(e);
 

@@ -238,6 +238,19 @@ static void leave_edge(void) {
                 nanosleep(&(struct timespec){ .tv_nsec = left * 1000000 }, NULL);
 }
 
+/* When a second ended on the way, the answer may tell which of the two was stamped. */
+static int64_t moment_of(const struct twin_answer *answer, int64_t before_ms, int64_t after_ms) {
+        time_t end = (time_t)(after_ms / 1000);
+        struct tm parts;
+        char text[64];
+
+        if (before_ms / 1000 == end)
+                return before_ms;
+        gmtime_r(&end, &parts);
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+        return str_contains(answer->body, str_from(text)) ? (int64_t)end * 1000 : before_ms;
+}
+
 void twins_ask(struct twins *t, const struct twin_request requests[SIDE_COUNT], struct arena *a,
                struct twin_answer ret_answers[SIDE_COUNT]) {
         struct exchange real = { 0 }, sandbox = { 0 };
@@ -246,7 +259,7 @@ void twins_ask(struct twins *t, const struct twin_request requests[SIDE_COUNT], 
         leave_edge();
         now = wall_ms();
         ask_real(t, &requests[SIDE_REAL], &real, a, &ret_answers[SIDE_REAL]);
-        set_clock(t, now);
+        set_clock(t, moment_of(&ret_answers[SIDE_REAL], now, wall_ms()));
         ask_sandbox(t, &requests[SIDE_SANDBOX], &sandbox, a, &ret_answers[SIDE_SANDBOX]);
 }
 
