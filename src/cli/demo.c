@@ -3,13 +3,14 @@
  * `truce demo`: the first minute. A sandbox (or a cluster), a Git repository of examples/shop, an agent, and a story that
  * checks what it tells; then it stays, for hands.
  */
+#include "cli/demo_impl.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/option.h"
 #include "cli/cli.h"
-#include "cli/demo_impl.h"
 #include "cli/session.h"
 #include "git/remote.h"
 
@@ -115,10 +116,11 @@ static double resident_mib(void) {
         FILE *f = fopen("/proc/self/statm", "re");
 
         if (f && getline(&line, &cap, f) > 0) {
-                struct str rest = str_from(line), part;
+                struct str rest = str_from(line), part = { 0 };
 
-                if (str_next(&rest, ' ', &part) && str_next(&rest, ' ', &part))
-                        str_to_i64(part, &pages);
+                for (int column = 0; column < 2; column++) /* size, resident, … */
+                        str_next(&rest, ' ', &part);
+                str_to_i64(part, &pages);
         }
         if (f)
                 fclose(f);

@@ -137,6 +137,8 @@ static int load_rises(struct demo *d, unsigned number, struct err *err) {
                 return r;
         screen_step(d->screen, number, "load rises", SCREEN_GOOD, STR("0 writes"),
                     arena_strf(d->arena, "HPA %.*s/web scales deploy/web 2 → %d", STR_FMT(d->flags.ns), SCALED));
+        if (!d->sandbox)
+                screen_also(d->screen, SCREEN_QUIET, "played: the demo wrote it to /scale, as an autoscaler does");
         screen_also(d->screen, SCREEN_PLAIN, "Git still says replicas: 2  →  left to the HPA");
         screen_also(d->screen, SCREEN_QUIET, "why: an HPA targets deploy/web, so the number is its; Git's 2 was the seed");
         return 0;
