@@ -92,7 +92,12 @@ static void on_waiting(void *ctx, struct app *app, const char *what) {
 static void on_revision(void *ctx, struct app *app, const struct agent_revision *r, const struct desired_set *set,
                         const struct err *rejected) {
         (void)app;
-        (void)set;
+        for (size_t i = 0; set && i < set->error_count; i++) {
+                _cleanup_(buf_done) struct buf text = buf_make(64 * 1024);
+
+                manifest_problem_print(&set->errors[i], &text);
+                tell(ctx, "problem", "%s", text.p);
+        }
         tell(ctx, "revision", "%.*s (%.*s)%s%s", STR_FMT(r->subject), STR_FMT(r->ref), rejected ? " rejected: " : "",
              rejected ? rejected->msg : "");
 }
