@@ -186,6 +186,10 @@ int body_check_custom(struct call *c, const struct value *body, bool is_patch) {
         struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
         struct str api_version = c->kind->api_version, kind = c->kind->resource->kind;
 
+        if (k.n == 0 && !is_patch && body_strictness(c) == BODY_IGNORE)
+                return status_bad_request(c, "%.*s in version \"%.*s\" cannot be handled as a %.*s: Object 'Kind' is missing in '%.*s'",
+                                          STR_FMT(kind), STR_FMT(schema_version(api_version)), STR_FMT(kind),
+                                          STR_FMT(c->req->body));
         if (k.n == 0 && !is_patch)
                 return status_bad_request(
                         c,

@@ -122,6 +122,14 @@ static void find_json_patch_faults(struct patching *p) {
         find_unknown_members(p);
 }
 
+/* An item of the patch that is no object. */
+static const struct value *no_operation(const struct value *patch) {
+        for (size_t i = 0; i < value_count(patch); i++)
+                if (!value_is(patch->list.items[i], VALUE_MAP) && !value_is(patch->list.items[i], VALUE_NULL))
+                        return patch->list.items[i];
+        return NULL;
+}
+
 static int by_json(struct patching *p, const struct value **ret) {
         const struct status_details d = { 0 };
         const struct value *document;
@@ -132,6 +140,9 @@ static int by_json(struct patching *p, const struct value **ret) {
         else if (p->patch->kind != VALUE_LIST && p->patch->kind != VALUE_NULL)
                 return status_bad_request(p->c, "json: cannot unmarshal %s into Go value of type jsonpatch.Patch",
                                           body_json_kind(p->patch));
+        if (body_strictness(p->c) == BODY_IGNORE && no_operation(p->patch))
+                return status_bad_request(p->c, "json: cannot unmarshal %s into Go value of type jsonpatch.Operation",
+                                          body_json_kind(no_operation(p->patch)));
         int r = patch_json(p->live, p->patch, p->c->a, &document, &err);
         if (r == ERR_PARSE)
                 return status_bad_request(p->c, "%s", err.msg);

@@ -218,6 +218,9 @@ static void write_scale(struct call *c, enum kube_method method, struct version 
 static void check_count(const struct value *object, struct str path, struct causes *out) {
         int64_t n = 0;
 
+        if (path.n && value_is(at_path(object, path), VALUE_NULL))
+                causes_add(out, "FieldValueInvalid", path,
+                           "Invalid value: 0: %.*s accessor error: <nil> is of the type <nil>, expected int64", STR_FMT(path));
         if (!path.n || !value_to_i64(at_path(object, path), &n))
                 return;
         if (n < 0)

@@ -174,6 +174,9 @@ int serve_selector(struct call *c, struct selector *ret) {
 int serve_check_names(struct call *c, const struct value *object) {
         struct str name = meta_text(object, "name"), namespace = meta_text(object, "namespace");
 
+        if (namespace.n && !str_eq(namespace, c->at.namespace))
+                return status_bad_request(
+                        c, "the namespace of the provided object does not match the namespace sent on the request");
         if (name.n == 0)
                 return status_bad_request(
                         c, "the name of the object (%.*s based on URL) was undeterminable: name must be provided",
@@ -181,10 +184,6 @@ int serve_check_names(struct call *c, const struct value *object) {
         if (!str_eq(name, c->at.name))
                 return status_bad_request(c, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
                                           STR_FMT(name), STR_FMT(c->at.name));
-        if (namespace.n && !str_eq(namespace, c->at.namespace))
-                return status_bad_request(
-                        c, "the namespace of the object (%.*s) does not match the namespace on the URL (%.*s)",
-                        STR_FMT(namespace), STR_FMT(c->at.namespace));
         return 0;
 }
 

@@ -280,7 +280,7 @@ void check_stateful_set(struct check *c) {
         check_nonnegative_field(c, at, spec, "minReadySeconds");
         if (get(spec, "ordinals"))
                 check_nonnegative(c, AT(at, "ordinals.start"), int_of(get(spec, "ordinals"), "start"));
-        if (text_of(spec, "serviceName").n)
+        if (!c->live && text_of(spec, "serviceName").n)
                 check_text(c, AT(at, "serviceName"), TEXT_DNS_LABEL, text_of(spec, "serviceName"));
         check_stateful_selector(c, at, spec);
         check_always(c, get(spec, "template"), "StatefulSet");

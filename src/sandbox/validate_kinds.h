@@ -58,5 +58,6 @@ void check_webhooks(struct check *c);
 void check_custom(struct check *c);
 /* The status of what has one. */
 void check_status(struct check *c);
+void check_job_status(struct check *c);
 
 #endif

@@ -313,6 +313,8 @@ static void check_service_status(struct check *c) {
 void check_status(struct check *c) {
         if (str_eqc(c->kind, "Service"))
                 check_service_status(c);
+        if (str_eqc(c->kind, "Job"))
+                check_job_status(c);
         if (c->type && c->type->rules) {
                 check_custom(c);
                 return;

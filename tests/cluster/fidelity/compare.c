@@ -176,6 +176,11 @@ static void add_word(const struct pairs *p, struct arena *a, enum side side, str
                                                            : word);
 }
 
+/* Behind "12:"? */
+static bool is_in_time(struct str text, size_t at) {
+        return at > 1 && text.p[at - 1] == ':' && text.p[at - 2] >= '0' && text.p[at - 2] <= '9';
+}
+
 /* The text with labels for the words that are paired. */
 static struct str label_text(const struct pairs *p, struct arena *a, enum side side, struct str text) {
         _cleanup_(buf_done) struct buf out = buf_make(2 * text.n + 4096);
@@ -188,7 +193,7 @@ static struct str label_text(const struct pairs *p, struct arena *a, enum side s
                 while (i < text.n && is_word(text.p[i]))
                         i++;
                 if (i > start)
-                        add_word(p, a, side, str_sub(text, start, i), versions, &out);
+                        add_word(p, a, side, str_sub(text, start, i), versions && !is_in_time(text, start), &out);
                 else
                         buf_addch(&out, text.p[i++]);
         }

@@ -77,7 +77,6 @@ static struct str pointer_to(struct arena *a, const struct value *live, const st
                         buf_addf(&out, "/%zu", at);
                         next = value_is(live, VALUE_LIST) && live->list.count ? live->list.items[at] : NULL;
                 } else {
-                        buf_addch(&out, '/');
                         pointer_add_token(&out, p->tokens[i]);
                         next = value_get(live, p->tokens[i]);
                 }
