@@ -21,7 +21,7 @@
 struct flags {
         struct str listen, kubeconfig, state, rules;
         int64_t pod_ready_ms;
-        bool no_controllers;
+        bool controllers;
         struct option_list load, users;
 };
 
@@ -40,8 +40,8 @@ static const struct option_def options[] = {
           .help = "one more user, with a context truce-sandbox-NAME" },
         { .name = "pod-ready", .type = OPTION_DURATION, .at = offsetof(struct flags, pod_ready_ms), .fallback = "200ms",
           .min = 1, .max = 3600000, .help = "how long a Pod takes to become Ready" },
-        { .name = "no-controllers", .type = OPTION_BOOL, .at = offsetof(struct flags, no_controllers),
-          .help = "a bare API: Deployments get no Pods, nothing scales or is collected" },
+        { .name = "controllers", .type = OPTION_BOOL, .at = offsetof(struct flags, controllers), .fallback = "true",
+          .help = "Pods for Deployments, autoscaling, collection; --no-controllers: a bare API" },
 };
 
 struct sandbox_verb {
@@ -156,7 +156,7 @@ static struct str server_url(const struct sandbox_verb *v) {
 }
 
 static int start(struct sandbox_verb *v, struct err *err) {
-        const struct sandbox_options o = { .no_controllers = v->flags.no_controllers,
+        const struct sandbox_options o = { .no_controllers = !v->flags.controllers,
                                            .pod_ready_ms = v->flags.pod_ready_ms };
         int r = add_users(v, err);
 
@@ -198,9 +198,9 @@ static void greet(const struct sandbox_verb *v) {
         printf("truce sandbox: a Kubernetes API in memory, at %s\n\n", server_url(v).p);
         printf("  export KUBECONFIG=%s\n", path ? path : v->flags.kubeconfig.p);
         printf("  kubectl apply --server-side -f deploy/\n"
-               "  truce diff --repo . --allow-file-repositories --path deploy --namespace default\n\n");
+               "  truce diff --repo . --path deploy --namespace default\n\n");
         printf("It is no cluster: nothing runs in its Pods, there is no network, no RBAC, no webhook and no CEL.\n");
-        if (v->flags.no_controllers)
+        if (!v->flags.controllers)
                 printf("Without controllers: Deployments get no Pods, and nothing is collected.\n");
         else
                 printf("Pods become Ready after %s.\n", ready.p);

@@ -244,7 +244,7 @@ step expose 'kubectl expose pod solo --port=80 --name=solo; kubectl get service 
 step autoscale 'kubectl autoscale deployment web --min=1 --max=5 --cpu=80%; kubectl get hpa web -o jsonpath="{.spec}"'
 step create-others 'kubectl create cronjob tick --image=registry.example/tick:1 --schedule="0 3 * * *"; kubectl create role reader --verb=get,list --resource=pods; kubectl create rolebinding readers --role=reader --user=jane; kubectl create quota limits --hard=pods=20; kubectl create poddisruptionbudget web --selector=app=web --min-available=1; kubectl create ingress web --rule=shop.example/*=web:80'
 step get-others 'kubectl get cronjob,role,rolebinding,poddisruptionbudget,ingress; kubectl describe cronjob tick | head -n 12; kubectl describe role reader'
-step get-all 'kubectl get all | LC_ALL=C sort'
+step get-all 'kubectl get all | sed -E "s/web-[0-9a-f]+(-[a-z0-9]{5})?/web-HASH/; s/ +/ /g" | LC_ALL=C sort'
 step delete-pod "kubectl delete pod -l app=web --wait=true | sed 's/$NS/NS/'; settled; kubectl get pods -l app=web --no-headers | wc -l"
 step delete-missing 'kubectl delete configmap nothing; kubectl delete configmap nothing --ignore-not-found'
 step delete-dry-run 'kubectl delete configmap settings --dry-run=server; kubectl get configmap settings -o name'
