@@ -98,7 +98,7 @@ borrow() {
 
 collect() {
 	printf 'subdirs([==[%s]==])\n' "$root/build/debug" >"$all/CTestTestfile.cmake"
-	borrow asan build/asan 5 -L '^(unit|fuzz|sim)$'
+	borrow asan build/asan 5 -L '^(unit|fuzz|sim|sandbox)$'
 	borrow tsan build/tsan 10 -R "^(sim\\..*|unit\\.($(threaded_tests | sed 's/_test_/\\.test_/' | paste -sd '|')))\$" -LE '^long$'
 	borrow valgrind build/debug 20 -R '^unit\.base\.' -- \
 		valgrind -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=yes
