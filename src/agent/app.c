@@ -441,6 +441,7 @@ void app_scaler_changed(struct app *app, struct str id, bool is_gone) {
 
 void app_kinds_changed(struct app *app) {
         app->kinds_read = false;
+        app_prune_kinds_changed(app);
         app_kick(app);
 }
 

@@ -175,6 +175,10 @@ bool app_apply(struct app *app) {
 
         for (enum stage s = 0; s <= STAGE_SERVICES; s++) {
                 while (app->running < (unsigned)app->env.agent->apply_parallel && (q = queue_of(app, s))) {
+                        if (!app->superset_saved && app->mode != DECIDE_DIFF) {
+                                app_kick(app); /* an op found something that must be stored first */
+                                return true;
+                        }
                         if (!starts_left--) {
                                 app_kick(app);
                                 return true;

@@ -192,6 +192,8 @@ bool app_prune_start(struct app *app);
 void app_prune_free(struct prune_run *run);
 /* A live object that may be among those to go changed. */
 void app_prune_live_changed(struct app *app, struct str id, const struct live *live);
+/* A kind may be readable now that was not when something of it was to be pruned: the plan is made anew. */
+void app_prune_kinds_changed(struct app *app);
 
 bool app_has_controller(const struct value *object);
 

@@ -441,6 +441,7 @@ static void tell_kept(struct app *app, const struct prune_plan *plan) {
                         app->inventory_dirty = true;
                         continue;
                 }
+                e->unsure = s->verdict == PRUNE_KEEP_UNSURE;
                 if (s->verdict != PRUNE_DELETE) {
                         app->counts.kept++;
                         tell(app, OUTCOME_KEPT, s->entry->id, prune_reason(s->verdict), NULL);
@@ -449,6 +450,23 @@ static void tell_kept(struct app *app, const struct prune_plan *plan) {
                         e->flags |= INVENTORY_TOMBSTONE;
                         app->inventory_dirty = true;
                 }
+        }
+}
+
+void app_prune_kinds_changed(struct app *app) {
+        size_t count;
+
+        if (!app->inventory || !app->prune_done || app->prune)
+                return;
+        _cleanup_(mem_freep) struct inventory_entry **list = inventory_sorted(app->inventory, &count);
+        for (size_t i = 0; i < count; i++) {
+                struct cluster_kind *k = list[i]->unsure ? app_kind_of(app, str_from(list[i]->id), str_from(list[i]->version))
+                                                         : NULL;
+
+                if (!k || cluster_kind_state(k) != CLUSTER_KIND_SYNCED)
+                        continue;
+                app->prune_done = app->settled = app->concluded = app->observed = false;
+                return;
         }
 }
 

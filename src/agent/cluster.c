@@ -286,7 +286,8 @@ static void on_replace_end(void *ctx, struct str resource_version) {
                 forget(k, key);
                 c->hooks.changed(c->ctx, k, str_from(id), NULL);
         }
-        c->hooks.kind_changed(c->ctx, k);
+        if (!k->err.code) /* else the state that follows tells it */
+                c->hooks.kind_changed(c->ctx, k);
 }
 
 static void on_deleted(struct cluster_kind *k, struct str bytes) {
@@ -354,16 +355,16 @@ static void wake_others(const struct cluster_kind *k) {
 
 static void on_state(void *ctx, const struct kube_watch_state *state) {
         struct cluster_kind *k = ctx;
-        bool was_away = k->err.code == ERR_UNREACHABLE || k->err.code == ERR_TIMEOUT;
+        bool was_away = k->err.code == ERR_UNREACHABLE || k->err.code == ERR_TIMEOUT, had_failed = k->err.code != 0;
 
         k->err = state->err;
         if (was_away && !state->err.code)
                 k->cluster->hooks.back(k->cluster->ctx);
         if (state->not_served)
                 cluster_discover(k->cluster, drop_unserved, k->cluster);
-        if (state->err.code)
+        if (state->err.code || had_failed)
                 k->cluster->hooks.kind_changed(k->cluster->ctx, k);
-        else if (state->phase == KUBE_WATCH_STREAMING)
+        if (!state->err.code && state->phase == KUBE_WATCH_STREAMING)
                 wake_others(k);
 }
 
