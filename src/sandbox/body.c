@@ -182,6 +182,16 @@ static int refuse_field(struct call *c, const struct value *object, const char *
         return r;
 }
 
+static int refuse_versionless(struct call *c) {
+        struct causes causes = { .arena = c->a };
+
+        causes_add(&causes, "FieldValueInvalid", STR("metadata.resourceVersion"),
+                   "Invalid value: 0: must be specified for an update");
+        int r = status_invalid(c, c->at.group, c->at.plural, c->at.name, &causes);
+        causes_done(&causes);
+        return r;
+}
+
 int body_check_custom(struct call *c, const struct value *body, bool is_patch) {
         struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
         struct str api_version = c->kind->api_version, kind = c->kind->resource->kind;
@@ -200,6 +210,8 @@ int body_check_custom(struct call *c, const struct value *body, bool is_patch) {
                 return status_bad_request(
                         c, "the API version in the data (%.*s) does not match the expected API version (%.*s)",
                         STR_FMT(v), STR_FMT(api_version));
+        if (!str_eq(k, kind) && !is_patch && c->req->method == KUBE_PUT && meta_text(body, "resourceVersion").n == 0)
+                return refuse_versionless(c);
         if (!str_eq(k, kind))
                 return refuse_field(c, body, "kind", k, kind);
         return str_eq(v, api_version) ? 0 : refuse_field(c, body, "apiVersion", v, api_version);

@@ -38,8 +38,7 @@ struct sandbox_http {
         struct loop_timer *timer;
         struct exchange *watches;
         bool resumed; /* since MHD_run() began */
-        unsigned port, open_watches;
-        uint64_t requests;
+        unsigned port;
 };
 
 struct exchange {
@@ -239,7 +238,6 @@ static enum MHD_Result begin_watch(struct exchange *e) {
         if (e->next)
                 e->next->prev = e;
         h->watches = e;
-        h->open_watches++;
         return queue(e, MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, READ_BLOCK_BYTES, read_lines, e, NULL));
 }
 
@@ -252,7 +250,6 @@ static void end_watch(struct exchange *e) {
                 h->watches = e->next;
         if (e->next)
                 e->next->prev = e->prev;
-        h->open_watches--;
         sandbox_watch_close(e->watch);
         loop_io_free(e->gone);
         buf_done(&e->lines);
@@ -423,7 +420,6 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
                 *upload_bytes = 0;
                 return MHD_YES;
         }
-        e->http->requests++;
         answer(e, method);
         if (e->reply.watch)
                 return begin_watch(e);
@@ -519,12 +515,4 @@ void sandbox_http_free(struct sandbox_http *h) {
 
 unsigned sandbox_http_port(const struct sandbox_http *h) {
         return h->port;
-}
-
-uint64_t sandbox_http_requests(const struct sandbox_http *h) {
-        return h->requests;
-}
-
-unsigned sandbox_http_open_watches(const struct sandbox_http *h) {
-        return h->open_watches;
 }

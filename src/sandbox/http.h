@@ -44,8 +44,4 @@ DEFINE_CLEANUP(struct sandbox_http *, sandbox_http_free)
 
 unsigned sandbox_http_port(const struct sandbox_http *h);
 
-/* Requests read so far, and watches open now. */
-uint64_t sandbox_http_requests(const struct sandbox_http *h);
-unsigned sandbox_http_open_watches(const struct sandbox_http *h);
-
 #endif

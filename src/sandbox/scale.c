@@ -8,6 +8,7 @@
 
 #include "sandbox/body.h"
 #include "sandbox/codec.h"
+#include "sandbox/patch_impl.h"
 #include "sandbox/serve.h"
 #include "sandbox/status.h"
 #include "sandbox/write.h"
@@ -218,10 +219,13 @@ static void write_scale(struct call *c, enum kube_method method, struct version 
 static void check_count(const struct value *object, struct str path, struct causes *out) {
         int64_t n = 0;
 
-        if (path.n && value_is(at_path(object, path), VALUE_NULL))
+        const struct value *v = path.n ? at_path(object, path) : NULL;
+
+        if (v && v->kind != VALUE_INT)
                 causes_add(out, "FieldValueInvalid", path,
-                           "Invalid value: 0: %.*s accessor error: <nil> is of the type <nil>, expected int64", STR_FMT(path));
-        if (!path.n || !value_to_i64(at_path(object, path), &n))
+                           "Invalid value: 0: %.*s accessor error: %.*s is of the type %s, expected int64", STR_FMT(path),
+                           STR_FMT(patch_go_text(v, out->arena)), v->kind == VALUE_NULL ? "<nil>" : patch_go_type(v));
+        if (!value_to_i64(v, &n))
                 return;
         if (n < 0)
                 causes_add(out, "FieldValueInvalid", path, "Invalid value: %lld: should be a non-negative integer",

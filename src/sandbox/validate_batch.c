@@ -230,7 +230,7 @@ static void check_job_selector(struct check *c, const struct at *at, const struc
                               "`selector` does not match template `labels`");
 }
 
-/* What a suspended Job that never ran may change in its template. */
+/* What a suspended Job without Pods may change in its template. */
 static const struct value *with_free_parts(struct check *c, const struct value *old, const struct value *now) {
         static const char *const spec_fields[] = { "nodeSelector", "tolerations", "schedulingGates" };
         const struct value *spec = get(old, "spec"), *now_spec = get(now, "spec");
@@ -266,11 +266,21 @@ static const struct value *with_resources(struct check *c, const struct value *o
         return old;
 }
 
+static bool is_suspended(const struct value *job) {
+        const struct value *list = value_path(job, "status", "conditions", NULL);
+
+        for (EACH(i, list))
+                if (str_eqc(text_of(item_of(list, i), "type"), "Suspended"))
+                        return str_eqc(text_of(item_of(list, i), "status"), "True");
+        return false;
+}
+
 static void check_job_update(struct check *c, const struct at *at, const struct value *spec) {
         static const char *const fixed[] = { "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy",
                                              "successPolicy" };
         const struct value *before = get(c->live, "spec"), *old_template = get(before, "template");
-        bool suspended = truth_of(before, "suspend"), ran = value_path(c->live, "status", "startTime", NULL) != NULL;
+        bool rests = truth_of(before, "suspend") && int_of(get(c->live, "status"), "active") == 0 &&
+                     (!value_path(c->live, "status", "startTime", NULL) || is_suspended(c->live));
 
         if (!is_indexed(spec))
                 check_immutable(c, AT(at, "completions"), get(spec, "completions"), get(before, "completions"));
@@ -281,7 +291,7 @@ static void check_job_update(struct check *c, const struct at *at, const struct 
         if (!same_semantically(get(spec, "selector"), get(before, "selector")))
                 fault_invalid_raw(c, AT(at, "selector"), selector_json(get(spec, "selector"), c->a),
                                   "field is immutable");
-        if (suspended && !ran) {
+        if (rests) {
                 old_template = with_free_parts(c, old_template, get(spec, "template"));
                 check_immutable(
                         c, AT(at, "template.spec"), value_path(spec, "template", "spec", NULL),
