@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/duration.h"
@@ -17,6 +18,7 @@
 
 #define SAVE_AFTER_MS 500 /* changes of half a second are saved together */
 #define MAX_USERS     64
+#define MAX_FILES     4096 /* connections */
 
 struct flags {
         struct str listen, kubeconfig, state, rules;
@@ -146,6 +148,16 @@ static int load_all(struct sandbox_verb *v, struct err *err) {
         return 0;
 }
 
+/* Shells give 1024, which a few hundred watches use up. What the system does not allow is done without. */
+static void raise_file_limit(void) {
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= MAX_FILES)
+                return;
+        limit.rlim_cur = limit.rlim_max < MAX_FILES ? limit.rlim_max : MAX_FILES;
+        setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static struct str server_url(const struct sandbox_verb *v) {
         struct str listen = v->flags.listen;
         size_t colon = listen.n;
@@ -162,6 +174,7 @@ static int start(struct sandbox_verb *v, struct err *err) {
 
         if (r < 0)
                 return r;
+        raise_file_limit();
         v->loop = loop_new(1, 1, err);
         if (!v->loop)
                 return err->code;
