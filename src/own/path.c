@@ -80,7 +80,7 @@ static bool is_key(const struct value *v) {
         if (v->kind != VALUE_MAP || v->map.count == 0)
                 return false;
         for (size_t i = 0; i < v->map.count; i++)
-                if (!is_scalar(v->map.members[i].value))
+                if (!is_scalar(v->map.members[i].value) && v->map.members[i].value->kind != VALUE_NULL)
                         return false;
         return true;
 }

@@ -269,6 +269,9 @@ int body_object(struct call *c, const struct type *type, struct str api_version,
         if (r < 0)
                 return r;
         const struct value *object = decode(c, type, body, &why);
+        if (why.n && c->kind->is_custom && type != kind_type(c->kind)) /* a Scale, which CRDs' scheme does not know */
+                return status_bad_request(
+                        c, "no kind is registered for the type v1.%.*s in scheme \"pkg/runtime/scheme.go:111\"", STR_FMT(kind));
         if (why.n)
                 return status_bad_request(c, "%.*s in version \"%.*s\" cannot be handled as a %.*s: %.*s",
                                           STR_FMT(kind), STR_FMT(schema_version(api_version)), STR_FMT(kind),

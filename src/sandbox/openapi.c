@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OpenAPI v3, as much as kubectl asks for: which group versions there are, and for each kind which parameters a PATCH
- * takes (that is how it learns that the server validates fields itself) and which schema names it. Fields are not
- * described: `kubectl explain` shows nothing.
+ * takes (that is how it learns that the server validates fields itself) and which schema names it. Fields are described
+ * for custom resources only: `kubectl explain` shows nothing of built-in kinds.
  */
 #include "base/limits.h"
 #include "sandbox/serve.h"
@@ -63,12 +63,31 @@ static void add_path(struct buf *out, const struct kind *k) {
         buf_addc(out, "}}");
 }
 
+/* A CRD's own schema, as it stands there. */
+static void add_custom_fields(struct buf *out, const struct kind *k) {
+        const struct value *schema = kind_type(k)->rules;
+
+        for (size_t i = 0; value_is(schema, VALUE_MAP) && i < schema->map.count; i++) {
+                if (str_eqc(schema->map.members[i].key, "type"))
+                        continue;
+                buf_addch(out, ',');
+                value_print_string(schema->map.members[i].key, out);
+                buf_addch(out, ':');
+                value_print(schema->map.members[i].value, out);
+        }
+}
+
 static void add_schema(struct buf *out, const struct kind *k) {
         buf_addf(out, "\"%.*s.%.*s.%.*s\":{\"type\":\"object\",\"x-kubernetes-group-version-kind\":[",
                  STR_FMT(k->resource->group.n ? k->resource->group : STR("core")), STR_FMT(k->resource->version),
                  STR_FMT(k->resource->kind));
         add_kind_name(out, k);
-        buf_addc(out, "],\"x-kubernetes-preserve-unknown-fields\":true}");
+        buf_addc(out, "]");
+        if (k->is_custom)
+                add_custom_fields(out, k);
+        else
+                buf_addc(out, ",\"x-kubernetes-preserve-unknown-fields\":true");
+        buf_addc(out, "}");
 }
 
 static size_t add_each(struct buf *out, struct call *c, struct str api_version,

@@ -49,8 +49,9 @@ static void number(struct buf *out, const struct value *o, const char *path, now
 }
 
 static void number_or_unset(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)now;
         if (table_value(o, path))
-                number(out, o, path, now);
+                buf_addf(out, "\"%" PRId64 "\"", number_at(o, path));
         else
                 buf_addc(out, "\"<unset>\"");
 }
@@ -300,6 +301,7 @@ static void hpa_targets(struct buf *out, const struct value *o, const char *path
         (void)now;
         for (size_t i = 0; value_is(metrics, VALUE_LIST) && i < metrics->list.count; i++) {
                 const struct value *r = value_getc(metrics->list.items[i], "resource");
+                struct str amount = value_text(value_path(r, "target", "averageValue", NULL));
                 const struct value *have = i < value_count(current) ? value_path(current->list.items[i], "resource",
                                                                                  "current", "averageUtilization", NULL)
                                                                     : NULL;
@@ -309,7 +311,10 @@ static void hpa_targets(struct buf *out, const struct value *o, const char *path
                         buf_addf(&t, "%" PRId64 "%%", have->i64);
                 else
                         buf_addc(&t, "<unknown>");
-                buf_addf(&t, "/%" PRId64 "%%", number_at(r, "target.averageUtilization"));
+                if (amount.n)
+                        buf_addf(&t, "/%.*s", STR_FMT(amount));
+                else
+                        buf_addf(&t, "/%" PRId64 "%%", number_at(r, "target.averageUtilization"));
         }
         if (t.n == 0)
                 buf_addc(&t, "<none>");
@@ -318,10 +323,44 @@ static void hpa_targets(struct buf *out, const struct value *o, const char *path
 
 /* ---- the rest ---- */
 
+/* Names of the subjects of the kind that `path` is. */
+static void subjects(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        const struct value *list = value_getc(o, "subjects");
+        _cleanup_(buf_done) struct buf t = buf_make(64 * KIB);
+        bool is_account = str_eqc(str_from(path), "ServiceAccount");
+
+        (void)now;
+        for (size_t i = 0; i < value_count(list); i++) {
+                const struct value *s = list->list.items[i];
+
+                if (!str_eqc(value_text(value_getc(s, "kind")), path))
+                        continue;
+                buf_addf(&t, "%s%.*s%s%.*s", t.n ? ", " : "",
+                         STR_FMT(is_account ? value_text(value_getc(s, "namespace")) : STR("")), is_account ? "/" : "",
+                         STR_FMT(value_text(value_getc(s, "name"))));
+        }
+        string(out, &t);
+}
+
 static void ingress_hosts(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        const struct value *rules = value_path(o, "spec", "rules", NULL);
+        _cleanup_(buf_done) struct buf t = buf_make(4 * KIB);
+        size_t shown = 0, left = 0;
+
         (void)path;
         (void)now;
-        joined(out, value_path(o, "spec", "rules", NULL), "host");
+        for (size_t i = 0; i < value_count(rules); i++) {
+                struct str host = value_text(value_getc(rules->list.items[i], "host"));
+
+                left += shown == 3;
+                if (shown < 3 && host.n)
+                        buf_addf(&t, "%s%.*s", shown++ ? "," : "", STR_FMT(host));
+        }
+        if (shown == 0)
+                buf_addch(&t, '*');
+        if (left)
+                buf_addf(&t, " + %zu more...", value_count(rules) - 3);
+        string(out, &t);
 }
 
 static void ingress_address(struct buf *out, const struct value *o, const char *path, now_t *now) {
@@ -459,7 +498,8 @@ COLUMNS(storage_class, { "Provisioner", "string", 0, text, "provisioner" },
         { "VolumeBindingMode", "string", 0, text, "volumeBindingMode" },
         { "AllowVolumeExpansion", "boolean", 0, boolean, "allowVolumeExpansion" }, AGE);
 COLUMNS(role, CREATED_AT);
-COLUMNS(role_binding, { "Role", "string", 0, role_ref, "" }, AGE);
+COLUMNS(role_binding, { "Role", "string", 0, role_ref, "" }, AGE, { "Users", "string", 1, subjects, "User" },
+        { "Groups", "string", 1, subjects, "Group" }, { "ServiceAccounts", "string", 1, subjects, "ServiceAccount" });
 COLUMNS(lease, { "Holder", "string", 0, text, "spec.holderIdentity" }, AGE);
 COLUMNS(priority_class, { "Value", "integer", 0, number, "value" },
         { "Global-Default", "boolean", 0, boolean, "globalDefault" }, AGE,

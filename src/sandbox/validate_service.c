@@ -303,6 +303,12 @@ static void check_external_ips(struct check *c, const struct at *at, const struc
         }
 }
 
+static bool is_address(struct str s) {
+        struct ip ip;
+
+        return ip_parse(s, &ip);
+}
+
 /* Addresses that a Service has stay: only a second one may come or go. */
 static void check_ips_kept(struct check *c, const struct at *at, const struct value *spec) {
         const struct value *before = get(c->live, "spec"), *old = get(before, "clusterIPs");
@@ -314,7 +320,7 @@ static void check_ips_kept(struct check *c, const struct at *at, const struct va
         if (!list_count(now) && list_count(old))
                 fault_invalid(c, AT_INDEX(at, 0), &value_empty_list, "primary clusterIP can not be unset");
         for (size_t i = 0; i < list_count(old) && i < list_count(now); i++)
-                if (!same(item_of(old, i), item_of(now, i)))
+                if (!same(item_of(old, i), item_of(now, i)) && is_address(value_text(item_of(now, i))))
                         fault_invalid(c, AT_INDEX(at, i), now, "may not change once set");
 }
 

@@ -161,6 +161,8 @@ static void add_word(const struct pairs *p, struct arena *a, enum side side, str
 
         if (!pair && versions)
                 pair = find(p, a, side, VERSION, word);
+        if (!pair && word.n == 5)
+                pair = find(p, a, side, PORT, word);
         if (!pair && word.n > 1 && (word.p[word.n - 1] == '.' || word.p[word.n - 1] == '-')) {
                 add_word(p, a, side, str_sub(word, 0, word.n - 1), versions, out);
                 buf_addch(out, word.p[word.n - 1]);
