@@ -80,7 +80,7 @@ static bool is_key(const struct value *v) {
         if (v->kind != VALUE_MAP || v->map.count == 0)
                 return false;
         for (size_t i = 0; i < v->map.count; i++)
-                if (!is_scalar(v->map.members[i].value) && v->map.members[i].value->kind != VALUE_NULL)
+                if (!is_scalar(v->map.members[i].value))
                         return false;
         return true;
 }
@@ -310,7 +310,7 @@ static bool keyed_element(const struct value *item, const struct schema *type, s
         for (size_t i = 0; i < type->key_count; i++) {
                 const struct value *v = key_of_item(item, type->keys[i].name, type);
 
-                if (v && (v->kind == VALUE_LIST || v->kind == VALUE_MAP)) {
+                if (v && !is_scalar(v)) {
                         value_map_drop(&key);
                         return false;
                 }

@@ -306,7 +306,7 @@ static void check_external_ips(struct check *c, const struct at *at, const struc
 static bool is_address(struct str s) {
         struct ip ip;
 
-        return ip_parse(s, &ip);
+        return str_eqc(s, "None") || ip_parse(s, &ip);
 }
 
 /* Addresses that a Service has stay: only a second one may come or go. */
