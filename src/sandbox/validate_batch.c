@@ -29,7 +29,7 @@ static void check_exit_values(struct check *c, const struct at *at, const struct
         int64_t before = INT64_MIN, n = 0;
 
         if (!list_count(values))
-                fault_invalid(c, at, values ? values : &value_empty_list, "at least one value is required");
+                fault_invalid(c, at, values ? values : &value_null, "at least one value is required");
         else if (list_count(values) > 255)
                 fault_too_many(c, at, list_count(values), 255);
         for (EACH(i, values)) {

@@ -26,12 +26,25 @@ static void check_items_once(struct check *c, const struct at *at, const struct 
         }
 }
 
+/* Items of a list with keys are maps; the first that is none ends the search. */
+static bool check_items_are_maps(struct check *c, const struct at *at, const struct value *list) {
+        for (EACH(i, list)) {
+                const struct value *item = item_of(list, i);
+
+                if (value_is(item, VALUE_MAP) || value_is(item, VALUE_NULL))
+                        continue;
+                fault_invalid(c, AT_INDEX(at, i), item, "must be an object for an array of list-type map");
+                return false;
+        }
+        return true;
+}
+
 void check_lists(struct check *c, const struct at *at, const struct value *schema, const struct value *v) {
         const struct value *items = get(schema, "items"), *rest = get(schema, "additionalProperties");
         struct str type = text_of(schema, "x-kubernetes-list-type");
 
         if (value_is(v, VALUE_LIST)) {
-                if (str_eqc(type, "set") || str_eqc(type, "map"))
+                if (str_eqc(type, "set") || (str_eqc(type, "map") && check_items_are_maps(c, at, v)))
                         check_items_once(c, at, v,
                                          str_eqc(type, "map") ? get(schema, "x-kubernetes-list-map-keys") : NULL);
                 for (EACH(i, v))
