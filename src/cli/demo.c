@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `truce demo`: the first minute. A sandbox (or a cluster), a Git repository of examples/shop, an agent, and a story that
- * checks what it tells; then it stays, for hands.
+ * `truce demo`: the first minute. A sandbox (or a cluster), a Git repository of examples/shop, an agent, and a story
+ * that checks what it tells; then it stays, for hands.
  */
 #include "cli/demo_impl.h"
 
@@ -21,14 +21,33 @@
 
 #define AT(field) offsetof(struct demo_flags, field)
 static const struct option_def options[] = {
-        { .name = "cluster", .type = OPTION_BOOL, .at = AT(cluster),
+        { .name = "cluster",
+          .type = OPTION_BOOL,
+          .at = AT(cluster),
           .help = "play on the cluster that kubectl would use, in namespaces of its own, instead of in a sandbox" },
-        { .name = "kubeconfig", .type = OPTION_TEXT, .at = AT(kubeconfig), .word = "FILE",
+        { .name = "kubeconfig",
+          .type = OPTION_TEXT,
+          .at = AT(kubeconfig),
+          .word = "FILE",
           .help = "play on the cluster of this file" },
-        { .name = "context", .type = OPTION_TEXT, .at = AT(context), .word = "NAME", .help = "context of the kubeconfig" },
-        { .name = "namespace", .letter = 'n', .type = OPTION_TEXT, .at = AT(ns), .max = 40, .word = "NAMESPACE",
-          .help = "where the shop goes; must not exist, and is removed at the end. shop in the sandbox, else a new name" },
-        { .name = "pause", .type = OPTION_DURATION, .at = AT(pause_ms), .fallback = "3s", .max = 60000,
+        { .name = "context",
+          .type = OPTION_TEXT,
+          .at = AT(context),
+          .word = "NAME",
+          .help = "context of the kubeconfig" },
+        { .name = "namespace",
+          .letter = 'n',
+          .type = OPTION_TEXT,
+          .at = AT(ns),
+          .max = 40,
+          .word = "NAMESPACE",
+          .help = "where the shop goes; must not exist, and is removed at the end. shop in the sandbox, else a new "
+                  "name" },
+        { .name = "pause",
+          .type = OPTION_DURATION,
+          .at = AT(pause_ms),
+          .fallback = "3s",
+          .max = 60000,
           .help = "time to read between two steps" },
         { .name = "exit", .type = OPTION_BOOL, .at = AT(exit), .help = "end after the story" },
 };
@@ -105,7 +124,8 @@ static void greet(struct demo *d, const struct git_id *commit) {
         screen_line(d->screen, SCREEN_PLAIN, "repository  %s   main @ %.*s  \"" SUBJECT "\"", shop_repository(d->shop),
                     SHORT_OID, hex);
         if (d->flags.cluster)
-                screen_line(d->screen, SCREEN_PLAIN, "namespaces  %s and %s, removed at the end", d->flags.ns.p, d->agent_ns.p);
+                screen_line(d->screen, SCREEN_PLAIN, "namespaces  %s and %s, removed at the end", d->flags.ns.p,
+                            d->agent_ns.p);
         screen_line(d->screen, SCREEN_PLAIN, "%s", "");
 }
 
@@ -150,8 +170,8 @@ static const char *program(struct demo *d) {
 static void offer(struct demo *d) {
         const char *truce = program(d);
         const char *config = shop_config(d->shop);
-        struct str kubectl = d->kubeconfig.n ? arena_strf(d->arena, "kubectl --kubeconfig %s", d->kubeconfig.p)
-                                             : STR("kubectl");
+        struct str kubectl =
+                d->kubeconfig.n ? arena_strf(d->arena, "kubectl --kubeconfig %s", d->kubeconfig.p) : STR("kubectl");
 
         screen_line(d->screen, SCREEN_PLAIN, "%s", "");
         screen_line(d->screen, SCREEN_STRONG, "Still running. What will truce do? Try, in another terminal:");
@@ -201,7 +221,8 @@ static int play(struct demo *d, const struct git_id *commit) {
                 if (!d->flags.exit)
                         stay(d);
         } else {
-                screen_line(d->screen, SCREEN_BAD, "%s: %s", r == ERR_CANCELLED ? "ended" : "the story does not hold", err.msg);
+                screen_line(d->screen, SCREEN_BAD, "%s: %s", r == ERR_CANCELLED ? "ended" : "the story does not hold",
+                            err.msg);
         }
         int cleaned = clean_up(d);
         return r < 0 ? CLI_DIFFERENT : cleaned;
@@ -214,7 +235,8 @@ static void print_help(const struct option_group *group) {
         printf("usage: truce demo [flags]\n\n"
                "The first minute with truce: a small shop, and what happens when an autoscaler, a person and a typing\n"
                "error get in its way. Plays on a Kubernetes API in memory, then stays for your own hands.\n\n"
-               "Exit status: 0 all of it held · 1 a step did not come true, or was interrupted · 2 it could not begin\n\n%s",
+               "Exit status: 0 all of it held · 1 a step did not come true, or was interrupted · 2 it could not "
+               "begin\n\n%s",
                out.p);
 }
 

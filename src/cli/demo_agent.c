@@ -24,7 +24,9 @@ static void keep_notes(struct demo *d, const struct outcome *o) {
 
                 field_path_print_short(o->notes[i].path, &path);
                 d->notes[d->note_count++] = (struct demo_note){
-                        buf_take(&path), str_dup(str_from(o->notes[i].rule)), str_dup(o->notes[i].owner),
+                        buf_take(&path),
+                        str_dup(str_from(o->notes[i].rule)),
+                        str_dup(o->notes[i].owner),
                         o->notes[i].kind,
                 };
         }
@@ -138,11 +140,13 @@ static int load_config(struct demo *d, struct err *err) {
                 return r;
         d->config->agent.installation_id = d->config->agent.ns;
         config_settle(d->config);
-        return d->config->app_count == 1 ? 0 : err_set(err, ERR_INTERNAL, "the demo's own configuration is not accepted");
+        return d->config->app_count == 1 ? 0
+                                         : err_set(err, ERR_INTERNAL, "the demo's own configuration is not accepted");
 }
 
 int demo_start_agent(struct demo *d, struct err *err) {
-        static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble };
+        static const struct agent_hooks hooks = { on_outcome, on_waiting,  on_revision,
+                                                  on_settled, on_observed, on_trouble };
         const struct agent_options options = { 0 };
         int r = load_config(d, err);
 

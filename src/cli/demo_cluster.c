@@ -44,7 +44,8 @@ static int connect_cluster(struct demo *d, struct err *err) {
         if (r < 0)
                 return r;
         d->kubeconfig = d->flags.kubeconfig;
-        d->where = arena_strf(d->arena, "the cluster of context %s, %s:%s", d->kube->context, d->kube->host, d->kube->port);
+        d->where = arena_strf(d->arena, "the cluster of context %s, %s:%s", d->kube->context, d->kube->host,
+                              d->kube->port);
         d->agent_transport = kube_curl_transport_new(d->loop, d->kube, "truce-demo/" TRUCE_VERSION, err);
         if (d->agent_transport)
                 d->transport = kube_curl_transport_new(d->loop, d->kube, "truce-demo-person/" TRUCE_VERSION, err);
@@ -60,8 +61,11 @@ static int check_is_new(struct demo *d, struct str ns, struct err *err) {
 
         if (r == ERR_NOTFOUND)
                 return 0;
-        return r < 0 ? r : err_set(err, ERR_CONFLICT, "namespace %.*s is there already, and the demo removes its own at the "
-                                                      "end; give another with --namespace", STR_FMT(ns));
+        return r < 0 ? r
+                     : err_set(err, ERR_CONFLICT,
+                               "namespace %.*s is there already, and the demo removes its own at the "
+                               "end; give another with --namespace",
+                               STR_FMT(ns));
 }
 
 int demo_open_cluster(struct demo *d, struct err *err) {
@@ -91,19 +95,20 @@ void demo_close_cluster(struct demo *d) {
 /* ---- requests ---- */
 
 struct kube_location demo_web_location(const struct demo *d, const char *subresource) {
-        return (struct kube_location){ STR("apps"), STR("v1"), STR("deployments"), d->flags.ns, STR("web"),
-                                       str_from(subresource) };
+        return (struct kube_location){ STR("apps"), STR("v1"),  STR("deployments"),
+                                       d->flags.ns, STR("web"), str_from(subresource) };
 }
 
 struct kube_location demo_core_location(const char *plural, struct str namespace, struct str name) {
-        return (struct kube_location){ .version = STR("v1"), .plural = str_from(plural), .namespace = namespace,
-                                       .name = name };
+        return (struct kube_location){
+                .version = STR("v1"), .plural = str_from(plural), .namespace = namespace, .name = name
+        };
 }
 
 struct answer {
         bool is_there;
         struct err err;
-        struct arena *arena;        /* NULL: the object is not wanted */
+        struct arena *arena; /* NULL: the object is not wanted */
         const struct value *object;
 };
 
@@ -145,7 +150,7 @@ int demo_get(struct demo *d, const struct kube_location *at, struct arena *a, co
         return r;
 }
 
-static int delete(struct demo *d, const struct kube_location *at, struct err *err) {
+static int delete (struct demo *d, const struct kube_location *at, struct err *err) {
         const struct kube_delete how = { .deadline_ms = ANSWER_MS };
         struct answer answer = { 0 };
 
@@ -188,8 +193,12 @@ int demo_clean_cluster(struct demo *d, struct err *err) {
         const struct kube_location at[] = {
                 demo_core_location("namespaces", (struct str){ 0 }, d->flags.ns),
                 demo_core_location("namespaces", (struct str){ 0 }, d->agent_ns),
-                { STR("apiextensions.k8s.io"), STR("v1"), STR("customresourcedefinitions"), { 0 },
-                  arena_strf(d->arena, "coupons.%.*s.example.io", STR_FMT(d->flags.ns)), { 0 } },
+                { STR("apiextensions.k8s.io"),
+                  STR("v1"),
+                  STR("customresourcedefinitions"),
+                  { 0 },
+                  arena_strf(d->arena, "coupons.%.*s.example.io", STR_FMT(d->flags.ns)),
+                  { 0 } },
         };
         int64_t until_ms = loop_now_ms(d->loop) + CLEAN_UP_MS;
         int r = 0;
@@ -197,7 +206,7 @@ int demo_clean_cluster(struct demo *d, struct err *err) {
         if (!d->namespaces_are_ours)
                 return 0;
         for (size_t i = 0; r == 0 && i < ARRAY_LEN(at); i++)
-                r = delete(d, &at[i], err);
+                r = delete (d, &at[i], err);
         for (size_t i = 0; r == 0 && i < 2; i++)
                 r = await_gone(d, &at[i], until_ms, err);
         return r;

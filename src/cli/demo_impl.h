@@ -3,8 +3,8 @@
  * What the parts of `truce demo` share; private to cli/demo*.c.
  *
  * One loop carries the sandbox, its HTTP face, the agent and the story. The story is plain code that runs from the top:
- * where it waits, demo_wait() runs the loop. So hooks of the agent and events of the watch only write down what they see
- * (struct told, struct web); in the live part, after the story, they also print a line.
+ * where it waits, demo_wait() runs the loop. So hooks of the agent and events of the watch only write down what they
+ * see (struct told, struct web); in the live part, after the story, they also print a line.
  *
  * Thread rule: loop thread only.
  */

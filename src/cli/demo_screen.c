@@ -7,14 +7,14 @@
 
 #include "diff/text.h"
 
-#define LINE_MAX_BYTES  4096
-#define NUMBER_COLUMNS  3
-#define TITLE_COLUMNS   19
-#define TEXT_AT         (NUMBER_COLUMNS + TITLE_COLUMNS)
-#define RIGHT_EDGE      100
-#define FIRST_COLUMNS   38
-#define SECOND_COLUMNS  35
-#define FRAME_MS        120
+#define LINE_MAX_BYTES 4096
+#define NUMBER_COLUMNS 3
+#define TITLE_COLUMNS  19
+#define TEXT_AT        (NUMBER_COLUMNS + TITLE_COLUMNS)
+#define RIGHT_EDGE     100
+#define FIRST_COLUMNS  38
+#define SECOND_COLUMNS 35
+#define FRAME_MS       120
 
 struct screen {
         int fd;
@@ -22,8 +22,8 @@ struct screen {
 };
 
 static const char *const tones[] = {
-        [SCREEN_PLAIN] = "", [SCREEN_STRONG] = "\033[1m", [SCREEN_GOOD] = "\033[32m", [SCREEN_BAD] = "\033[31m",
-        [SCREEN_QUIET] = "\033[2m",
+        [SCREEN_PLAIN] = "",       [SCREEN_STRONG] = "\033[1m", [SCREEN_GOOD] = "\033[32m",
+        [SCREEN_BAD] = "\033[31m", [SCREEN_QUIET] = "\033[2m",
 };
 
 struct screen *screen_new(int fd) {
@@ -33,10 +33,6 @@ struct screen *screen_new(int fd) {
         s->terminal = isatty(fd);
         s->color = s->terminal && !getenv("NO_COLOR");
         return s;
-}
-
-bool screen_is_terminal(const struct screen *s) {
-        return s->terminal;
 }
 
 /* One write a line; who reads no more ends the program by other means. */
@@ -116,8 +112,8 @@ static size_t gap(size_t used, size_t columns) {
         return used + 2 < columns ? columns - used : 2;
 }
 
-void screen_step(struct screen *s, unsigned number, const char *title, enum screen_tone measure_tone, struct str measure,
-                 struct str text) {
+void screen_step(struct screen *s, unsigned number, const char *title, enum screen_tone measure_tone,
+                 struct str measure, struct str text) {
         _cleanup_(buf_done) struct buf out = buf_make(LINE_MAX_BYTES);
 
         begin_line(s, &out);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `truce demo` prints: steps in three columns (number, title, text) with what was measured at the right edge, lines
- * that belong to a step below it, and a line that moves while something is waited for.
+ * What `truce demo` prints: steps in three columns (number, title, text) with what was measured at the right edge,
+ * lines that belong to a step below it, and a line that moves while something is waited for.
  *
- * Colour only on a terminal without NO_COLOR, and it only repeats what the text says. Elsewhere than on a terminal lines
- * are plain and nothing moves. Text from a cluster or from Git is made fit for a terminal (diff/text.h).
+ * Colour only on a terminal without NO_COLOR, and it only repeats what the text says. Elsewhere than on a terminal
+ * lines are plain and nothing moves. Text from a cluster or from Git is made fit for a terminal (diff/text.h).
  *
  * Thread rule: loop thread only.
  */
@@ -20,13 +20,12 @@ struct screen;
 /* `fd` is where it writes; whether that is a terminal decides colour and movement. */
 struct screen *screen_new(int fd);
 void screen_free(struct screen *s);
-bool screen_is_terminal(const struct screen *s);
 
 /* One line as it is. */
 void screen_line(struct screen *s, enum screen_tone tone, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* The first line of a step; `measure` (may be empty) stands at the right edge. */
-void screen_step(struct screen *s, unsigned number, const char *title, enum screen_tone measure_tone, struct str measure,
-                 struct str text);
+void screen_step(struct screen *s, unsigned number, const char *title, enum screen_tone measure_tone,
+                 struct str measure, struct str text);
 /* A line below a step. */
 void screen_also(struct screen *s, enum screen_tone tone, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* A row of a table below a step: cells in three columns. */

@@ -12,7 +12,7 @@
 #include "base/value.h"
 #include "git/author.h"
 
-#define GROUP "shop.example.io" /* as it stands in examples/shop */
+#define GROUP     "shop.example.io" /* as it stands in examples/shop */
 #define MAX_FILES 32
 
 /* Made by the build from examples/shop. */
@@ -128,10 +128,12 @@ int shop_write_config(struct shop *s, struct str kubeconfig, struct str context,
         add_key(&out, "context", context);
         add_key(&out, "namespace", agent_ns);
         add_key(&out, "dataDir", arena_strf(s->arena, "%s/data", s->dir));
-        buf_addf(&out, "---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\n"
-                       "spec:\n  project: default\n  source: {repoURL: \"file://%s\", path: ., targetRevision: main}\n"
-                       "  destination: {server: \"https://kubernetes.default.svc\", namespace: \"%.*s\"}\n"
-                       "  syncPolicy:\n    automated: {prune: true, selfHeal: true}\n    syncOptions: [CreateNamespace=true]\n",
+        buf_addf(&out,
+                 "---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\n"
+                 "spec:\n  project: default\n  source: {repoURL: \"file://%s\", path: ., targetRevision: main}\n"
+                 "  destination: {server: \"https://kubernetes.default.svc\", namespace: \"%.*s\"}\n"
+                 "  syncPolicy:\n    automated: {prune: true, selfHeal: true}\n    syncOptions: "
+                 "[CreateNamespace=true]\n",
                  s->repository, STR_FMT(s->ns));
         int r = buf_check(&out, "configuration", err);
         return r < 0 ? r : write_file(s->config, buf_str(&out), err);

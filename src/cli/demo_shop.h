@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The demo's folder: a Git repository made of examples/shop (which the program carries with it), a configuration for
- * `truce --config`, and whatever else is put there. It is below $TMPDIR or /tmp, for its owner only, and goes as a whole.
+ * `truce --config`, and whatever else is put there. It is below $TMPDIR or /tmp, for its owner only, and goes as a
+ * whole.
  *
  * Thread rule: loop thread only.
  */

@@ -7,16 +7,16 @@
 
 #include "cli/demo_impl.h"
 
-#define SECOND         INT64_C(1000)
-#define SLICE_MS       20
-#define QUIET_MS       (2 * SECOND)
-#define SHORT_OID      7
-#define IMAGE          "web:1.4"
-#define EDITED_IMAGE   "web:debug"
-#define NEXT_IMAGE     "web:1.5"
-#define SCALED         6
-#define BAD_SUBJECT    "shop: faster, and no banner"
-#define AUDIT          " (audit id "
+#define SECOND       INT64_C(1000)
+#define SLICE_MS     20
+#define QUIET_MS     (2 * SECOND)
+#define SHORT_OID    7
+#define IMAGE        "web:1.4"
+#define EDITED_IMAGE "web:debug"
+#define NEXT_IMAGE   "web:1.5"
+#define SCALED       6
+#define BAD_SUBJECT  "shop: faster, and no banner"
+#define AUDIT        " (audit id "
 
 /* ---- waiting ---- */
 
@@ -101,7 +101,8 @@ static int first_sync(struct demo *d, unsigned number, struct err *err) {
                 return r;
         screen_step(d->screen, number, "first sync", SCREEN_GOOD, since(d, begin, d->told.observed_ms, ""),
                     arena_strf(d->arena, "%zu created, and seen back in the cluster", d->told.created));
-        screen_also(d->screen, SCREEN_QUIET, "coupon.yaml has an object before its definition: the definition went first");
+        screen_also(d->screen, SCREEN_QUIET,
+                    "coupon.yaml has an object before its definition: the definition went first");
         return 0;
 }
 
@@ -113,7 +114,8 @@ static int load_rises_by(struct demo *d, struct err *err) {
 
         if (d->sandbox)
                 return demo_patch(d, &web, KUBE_PATCH_MERGE,
-                                  "{\"metadata\":{\"annotations\":{\"sandbox.truce.dev/load-cpu\":\"400m\"}}}", "load", err);
+                                  "{\"metadata\":{\"annotations\":{\"sandbox.truce.dev/load-cpu\":\"400m\"}}}", "load",
+                                  err);
         return demo_patch(d, &scale, KUBE_PATCH_MERGE, "{\"spec\":{\"replicas\":6}}", "kube-controller-manager", err);
 }
 
@@ -140,7 +142,8 @@ static int load_rises(struct demo *d, unsigned number, struct err *err) {
         if (!d->sandbox)
                 screen_also(d->screen, SCREEN_QUIET, "played: the demo wrote it to /scale, as an autoscaler does");
         screen_also(d->screen, SCREEN_PLAIN, "Git still says replicas: 2  →  left to the HPA");
-        screen_also(d->screen, SCREEN_QUIET, "why: an HPA targets deploy/web, so the number is its; Git's 2 was the seed");
+        screen_also(d->screen, SCREEN_QUIET,
+                    "why: an HPA targets deploy/web, so the number is its; Git's 2 was the seed");
         return 0;
 }
 
@@ -153,7 +156,8 @@ static int a_person_edits(struct demo *d, unsigned number, struct err *err) {
         demo_forget(d);
         int r = demo_patch(d, &web, KUBE_PATCH_JSON,
                            "[{\"op\":\"replace\",\"path\":\"/spec/template/spec/containers/0/image\","
-                           "\"value\":\"" EDITED_IMAGE "\"}]", "kubectl-edit", err);
+                           "\"value\":\"" EDITED_IMAGE "\"}]",
+                           "kubectl-edit", err);
         if (r == 0)
                 r = demo_wait(d, 20 * SECOND, is_healed, "truce takes the edit back", err);
         if (r == 0)
@@ -164,8 +168,10 @@ static int a_person_edits(struct demo *d, unsigned number, struct err *err) {
         screen_add_time(&measure, d->told.heal_ms);
         screen_step(d->screen, number, "a person edits", SCREEN_GOOD, buf_str(&measure),
                     STR("image " IMAGE " → " EDITED_IMAGE));
-        screen_also(d->screen, SCREEN_QUIET, "why: Git has this field, and kubectl-edit is a person's tool; replicas still "
-                                             "%" PRId64, d->web.replicas);
+        screen_also(d->screen, SCREEN_QUIET,
+                    "why: Git has this field, and kubectl-edit is a person's tool; replicas still "
+                    "%" PRId64,
+                    d->web.replicas);
         return 0;
 }
 
@@ -177,8 +183,9 @@ static int flag_is_on(struct demo *d, struct err *err) {
         const struct value *flags;
         int r = demo_get(d, &at, a, &flags, err);
 
-        return r < 0 ? r : check(str_eqc(value_text(value_path(flags, "data", "banner", NULL)), "on"),
-                                 "the other file of the bad commit was not applied", err);
+        return r < 0 ? r
+                     : check(str_eqc(value_text(value_path(flags, "data", "banner", NULL)), "on"),
+                             "the other file of the bad commit was not applied", err);
 }
 
 static int a_bad_commit(struct demo *d, unsigned number, struct err *err) {
@@ -237,8 +244,8 @@ static int fix_it(struct demo *d, struct err *err) {
         if (r < 0)
                 return r;
         struct str took = since(d, begin, d->told.observed_ms, "");
-        screen_also(d->screen, SCREEN_PLAIN, "fixed in %.*s: %.*s, %.*s after the commit; replicas still %" PRId64, SHORT_OID,
-                    d->told.in_force, STR_FMT(d->told.configured), STR_FMT(took), d->web.replicas);
+        screen_also(d->screen, SCREEN_PLAIN, "fixed in %.*s: %.*s, %.*s after the commit; replicas still %" PRId64,
+                    SHORT_OID, d->told.in_force, STR_FMT(d->told.configured), STR_FMT(took), d->web.replicas);
         return 0;
 }
 
@@ -252,7 +259,8 @@ static int a_typing_error(struct demo *d, unsigned number, struct err *err) {
         if (r == 0)
                 r = demo_wait(d, 20 * SECOND, has_failed, "truce sees the commit", err);
         if (r == 0)
-                r = check(d->web.generation == generation && str_eqc(d->web.image, IMAGE), "deploy/web stays as it was", err);
+                r = check(d->web.generation == generation && str_eqc(d->web.image, IMAGE), "deploy/web stays as it was",
+                          err);
         if (r < 0)
                 return r;
         screen_step(d->screen, number, "a typing error", SCREEN_GOOD, since(d, begin, d->told.failed_ms, "after "),
@@ -265,7 +273,8 @@ static int a_typing_error(struct demo *d, unsigned number, struct err *err) {
 /* ---- 6 ---- */
 
 static int who_owns_what(struct demo *d, unsigned number, struct err *err) {
-        screen_step(d->screen, number, "who owns what?", SCREEN_PLAIN, STR(""), STR("deploy/web, as its managedFields say"));
+        screen_step(d->screen, number, "who owns what?", SCREEN_PLAIN, STR(""),
+                    STR("deploy/web, as its managedFields say"));
         return demo_print_owners(d, err);
 }
 
@@ -275,8 +284,8 @@ static const struct {
         const char *name;
         int (*play)(struct demo *d, unsigned number, struct err *err);
 } steps[] = {
-        { "first sync", first_sync },           { "load rises", load_rises },         { "a person edits", a_person_edits },
-        { "a bad commit", a_bad_commit },       { "a typing error", a_typing_error }, { "who owns what", who_owns_what },
+        { "first sync", first_sync },     { "load rises", load_rises },         { "a person edits", a_person_edits },
+        { "a bad commit", a_bad_commit }, { "a typing error", a_typing_error }, { "who owns what", who_owns_what },
 };
 
 int demo_story(struct demo *d, struct err *err) {

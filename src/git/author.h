@@ -18,8 +18,8 @@ struct git_author_file {
         struct str content;
 };
 
-/* An empty repository in a folder that is made for it (its parent must be there): an errno's code when it cannot be, also
- * because something is there. */
+/* An empty repository in a folder that is made for it (its parent must be there): an errno's code when it cannot be,
+ * also because something is there. */
 int git_author_init(const char *dir, struct err *err);
 
 /*
