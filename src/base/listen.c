@@ -94,7 +94,8 @@ bool listen_is_loopback(struct str host) {
 
 /* ---- sockets ---- */
 
-/* A socket of our own, so that "every address" is one dual-stack socket and the system's reason for a refusal is told. */
+/* A socket of our own, so that "every address" is one dual-stack socket and the system's reason for a refusal is told.
+ */
 static int open_socket(const union address *address, struct str text, int backlog, int *ret_fd, struct err *err) {
         socklen_t size = address->any.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
         int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, off = 0;

@@ -17,8 +17,8 @@ enum listen_reach {
 };
 
 /*
- * Binds and listens; the descriptor does not block and is closed on exec. "Every address" is one dual-stack socket. INVAL
- * for a bad address, a system error's code when it cannot be bound; messages begin with "--listen TEXT".
+ * Binds and listens; the descriptor does not block and is closed on exec. "Every address" is one dual-stack socket.
+ * INVAL for a bad address, a system error's code when it cannot be bound; messages begin with "--listen TEXT".
  */
 int listen_open(struct str text, enum listen_reach reach, int backlog, int *ret_fd, struct err *err);
 

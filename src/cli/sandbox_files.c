@@ -12,10 +12,10 @@
 #include "base/limits.h"
 #include "base/yaml.h"
 
-#define KUBECONFIG_MARK "# Written by truce sandbox, and replaced at its next start.\n"
-#define TOKEN_BYTES 16
+#define KUBECONFIG_MARK  "# Written by truce sandbox, and replaced at its next start.\n"
+#define TOKEN_BYTES      16
 #define MAX_FOLDER_DEPTH 32
-#define SERVED_AFTER_MS 5000 /* a definition's kind, at the latest */
+#define SERVED_AFTER_MS  5000 /* a definition's kind, at the latest */
 
 /* ---- reading ---- */
 
@@ -163,7 +163,7 @@ struct loading {
         struct {
                 const struct value *value;
                 struct str file;
-        } *items;
+        } * items;
         size_t count, cap;
 };
 

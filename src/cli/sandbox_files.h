@@ -13,8 +13,8 @@
 int sandbox_new_token(struct arena *a, struct str *ret_token, struct err *err);
 
 /*
- * A kubeconfig for `server` with a context for each user, the first being current. Mode 0600, replaced whole. A file that is
- * there and was not written by this function is left alone: INVAL.
+ * A kubeconfig for `server` with a context for each user, the first being current. Mode 0600, replaced whole. A file
+ * that is there and was not written by this function is left alone: INVAL.
  */
 int sandbox_write_kubeconfig(const char *path, struct str server, const struct sandbox_user *users, size_t count,
                              struct err *err);

@@ -18,8 +18,8 @@ static struct str add_path(const struct kind *k, const struct value *object, str
         if (r->namespaced)
                 root = arena_strf(a, "%.*s/namespaces/%.*s", STR_FMT(root),
                                   STR_FMT(namespace.n ? namespace : STR("default")));
-        return arena_strf(a, "%.*s/%.*s/%.*s?fieldManager=" ADD_MANAGER "&force=true", STR_FMT(root), STR_FMT(r->plural),
-                          STR_FMT(meta_text(object, "name")));
+        return arena_strf(a, "%.*s/%.*s/%.*s?fieldManager=" ADD_MANAGER "&force=true", STR_FMT(root),
+                          STR_FMT(r->plural), STR_FMT(meta_text(object, "name")));
 }
 
 /* The server's message out of a Status. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One struct exchange lives from a request's first line to the end of its answer. An answer is a buffer in the
- * exchange's arena, or a watch: then libmicrohttpd asks read_lines() for bytes, which suspends the connection when there
- * are none, and the next event (or the end) resumes it.
+ * exchange's arena, or a watch: then libmicrohttpd asks read_lines() for bytes, which suspends the connection when
+ * there are none, and the next event (or the end) resumes it.
  *
  * libmicrohttpd does not look at the sockets of suspended connections, so a client that goes would hold its watch until
  * the next event: while suspended, a loop_io of our own waits for the end of the stream.
@@ -23,10 +23,10 @@
 #include "sandbox/status.h"
 
 #define CONNECTION_MEMORY_BYTES (64 * KIB) /* headers and query, 64 bytes for each of their names */
-#define READ_BLOCK_BYTES (16 * KIB)
-#define WATCH_MAX_BYTES (256 * MIB) /* initial events of everything a sandbox may hold */
+#define READ_BLOCK_BYTES        (16 * KIB)
+#define WATCH_MAX_BYTES         (256 * MIB) /* initial events of everything a sandbox may hold */
 #define MAX_IMPERSONATED_GROUPS 32
-#define LISTEN_BACKLOG 512
+#define LISTEN_BACKLOG          512
 
 struct sandbox_http {
         struct sandbox *sandbox;
@@ -46,7 +46,7 @@ struct exchange {
         struct MHD_Connection *connection;
         struct str uri;   /* as it was sent, with query, without the token */
         struct str token; /* of the path */
-        bool begun;     /* the headers are in */
+        bool begun;       /* the headers are in */
         struct buf body;
         struct arena *arena;
         struct sandbox_request req;
@@ -346,8 +346,8 @@ static int identify(struct exchange *e) {
 
 static bool read_method(const char *method, enum kube_method *ret) {
         static const char *const names[] = {
-                [KUBE_GET] = MHD_HTTP_METHOD_GET,     [KUBE_POST] = MHD_HTTP_METHOD_POST,
-                [KUBE_PUT] = MHD_HTTP_METHOD_PUT,     [KUBE_PATCH] = MHD_HTTP_METHOD_PATCH,
+                [KUBE_GET] = MHD_HTTP_METHOD_GET,       [KUBE_POST] = MHD_HTTP_METHOD_POST,
+                [KUBE_PUT] = MHD_HTTP_METHOD_PUT,       [KUBE_PATCH] = MHD_HTTP_METHOD_PATCH,
                 [KUBE_DELETE] = MHD_HTTP_METHOD_DELETE,
         };
 
@@ -423,8 +423,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
         answer(e, method);
         if (e->reply.watch)
                 return begin_watch(e);
-        return queue(e, MHD_create_response_from_buffer(e->reply.body.n, (void *)e->reply.body.p,
-                                                        MHD_RESPMEM_PERSISTENT));
+        return queue(e,
+                     MHD_create_response_from_buffer(e->reply.body.n, (void *)e->reply.body.p, MHD_RESPMEM_PERSISTENT));
 }
 
 /* "/token/TOKEN/api/v1" is "/api/v1" with that token. */
@@ -473,8 +473,9 @@ static struct MHD_Daemon *start_daemon(struct sandbox_http *h, int fd) {
         return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, h,
                                 MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK, on_uri, h,
                                 MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_CONNECTION_LIMIT,
-                                SANDBOX_HTTP_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, SANDBOX_HTTP_IDLE_TIMEOUT_S,
-                                MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_END);
+                                SANDBOX_HTTP_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+                                SANDBOX_HTTP_IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                                (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_END);
 }
 
 int sandbox_http_new(struct sandbox *s, struct str listen, const struct sandbox_user *users, size_t user_count,
@@ -484,8 +485,9 @@ int sandbox_http_new(struct sandbox *s, struct str listen, const struct sandbox_
         if (r < 0)
                 return r;
         struct sandbox_http *h = mem_zalloc(sizeof *h);
-        *h = (struct sandbox_http){ .sandbox = s, .loop = sandbox_loop(s), .users = users, .user_count = user_count,
-                                    .port = listen_port(fd) };
+        *h = (struct sandbox_http){
+                .sandbox = s, .loop = sandbox_loop(s), .users = users, .user_count = user_count, .port = listen_port(fd)
+        };
         h->daemon = start_daemon(h, fd);
         if (!h->daemon) {
                 close(fd);

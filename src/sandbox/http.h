@@ -21,9 +21,10 @@
 
 #include "sandbox/sandbox.h"
 
-#define SANDBOX_HTTP_MAX_CONNECTIONS 2048 /* further ones wait; a watch holds one */
+#define SANDBOX_HTTP_MAX_CONNECTIONS   2048 /* further ones wait; a watch holds one */
 #define SANDBOX_HTTP_MAX_PENDING_BYTES (4 * 1024 * 1024)
-#define SANDBOX_HTTP_IDLE_TIMEOUT_S 60 /* of a connection between requests, in the middle of one, or that does not read */
+#define SANDBOX_HTTP_IDLE_TIMEOUT_S                                                                                    \
+        60 /* of a connection between requests, in the middle of one, or that does not read */
 
 struct sandbox_user {
         struct str token, name;

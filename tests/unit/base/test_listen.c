@@ -16,8 +16,22 @@ static const char *const loopback[] = {
 };
 
 static const char *const elsewhere[] = {
-        "", ":80", "0.0.0.0", "[::]:80", "10.0.0.1:80", "evil.example", "localhost.evil.example", "127.0.0.1.nip.example",
-        "127.0.0.1:x", "127.0.0.1:", "[::1", "128.0.0.1", "xlocalhost", "localhost:80:80", "[]", "[]:1",
+        "",
+        ":80",
+        "0.0.0.0",
+        "[::]:80",
+        "10.0.0.1:80",
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.nip.example",
+        "127.0.0.1:x",
+        "127.0.0.1:",
+        "[::1",
+        "128.0.0.1",
+        "xlocalhost",
+        "localhost:80:80",
+        "[]",
+        "[]:1",
 };
 
 static void a_host_header_of_loopback_is_told_from_any_other(void **state) {
@@ -57,9 +71,15 @@ static void what_is_taken_is_told_with_the_systems_reason(void **state) {
 static const struct {
         const char *text, *says;
 } refused[] = {
-        { "0.0.0.0:0", "only on loopback" },  { ":0", "only on loopback" },       { "[::]:0", "only on loopback" },
-        { "192.0.2.1:0", "only on loopback" }, { "127.0.0.1", "not HOST:PORT" },   { "127.0.0.1:65536", "not HOST:PORT" },
-        { "localhost:0", "is no IP address" }, { "127.0.0.1:-1", "not HOST:PORT" }, { "", "not HOST:PORT" },
+        { "0.0.0.0:0", "only on loopback" },
+        { ":0", "only on loopback" },
+        { "[::]:0", "only on loopback" },
+        { "192.0.2.1:0", "only on loopback" },
+        { "127.0.0.1", "not HOST:PORT" },
+        { "127.0.0.1:65536", "not HOST:PORT" },
+        { "localhost:0", "is no IP address" },
+        { "127.0.0.1:-1", "not HOST:PORT" },
+        { "", "not HOST:PORT" },
 };
 
 static void a_loopback_server_listens_nowhere_else(void **state) {

@@ -93,8 +93,9 @@ static struct str config_map(struct world *w) {
         struct str binary = join(w, bytes(w, 1, STR("b")), bytes(w, 2, (struct str){ "\0\1", 2 }));
         struct str meta = join(w, bytes(w, 1, STR("web")), bytes(w, 8, bytes(w, 1, STR(""))));
 
-        return envelope(w, "v1", "ConfigMap",
-                        join(w, bytes(w, 1, meta), join(w, bytes(w, 2, entry), join(w, bytes(w, 3, binary), number(w, 4, 1)))));
+        return envelope(
+                w, "v1", "ConfigMap",
+                join(w, bytes(w, 1, meta), join(w, bytes(w, 2, entry), join(w, bytes(w, 3, binary), number(w, 4, 1)))));
 }
 
 static void maps_bytes_and_flags_are_read(void **state) {
@@ -110,14 +111,18 @@ static void fields_of_embedded_structs_stand_in_the_struct_around_them(void **st
         struct str empty_dir = bytes(w, 2, bytes(w, 1, STR("Memory")));
         struct str volume = join(w, bytes(w, 1, STR("tmp")), bytes(w, 2, empty_dir));
         struct str port = join(w, number(w, 1, 1), bytes(w, 3, STR("http")));
-        struct str probe = join(w, bytes(w, 1, bytes(w, 2, join(w, bytes(w, 1, STR("/")), bytes(w, 2, port)))), number(w, 4, -1));
+        struct str probe =
+                join(w, bytes(w, 1, bytes(w, 2, join(w, bytes(w, 1, STR("/")), bytes(w, 2, port)))), number(w, 4, -1));
         struct str limit = join(w, bytes(w, 1, STR("cpu")), bytes(w, 2, bytes(w, 1, STR("100m"))));
-        struct str container = join(w, bytes(w, 1, STR("a")),
-                                    join(w, bytes(w, 8, bytes(w, 1, limit)), bytes(w, 10, probe)));
+        struct str container =
+                join(w, bytes(w, 1, STR("a")), join(w, bytes(w, 8, bytes(w, 1, limit)), bytes(w, 10, probe)));
 
         reads_as(w, envelope(w, "v1", "Pod", bytes(w, 2, join(w, bytes(w, 1, volume), bytes(w, 2, container)))),
-                 "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"spec\":{\"containers\":[{\"livenessProbe\":{\"httpGet\":{\"path\":"
-                 "\"/\",\"port\":\"http\"},\"periodSeconds\":-1},\"name\":\"a\",\"resources\":{\"limits\":{\"cpu\":\"100m\"}}}],"
+                 "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"spec\":{\"containers\":[{\"livenessProbe\":{\"httpGet\":{"
+                 "\"path\":"
+                 "\"/"
+                 "\",\"port\":\"http\"},\"periodSeconds\":-1},\"name\":\"a\",\"resources\":{\"limits\":{\"cpu\":"
+                 "\"100m\"}}}],"
                  "\"volumes\":[{\"emptyDir\":{\"medium\":\"Memory\"},\"name\":\"tmp\"}]}}");
 }
 
@@ -145,7 +150,8 @@ static void what_is_no_such_body_is_refused(void **state) {
         assert_int_equal(read_body(w, STR("{\"kind\":\"Pod\"}")), ERR_PARSE);
         assert_int_equal(read_body(w, envelope(w, "v1", "Nonsense", STR(""))), ERR_UNSUPPORTED);
         assert_int_equal(read_body(w, envelope(w, "v1", "ConfigMap", STR("\xff"))), ERR_PARSE);
-        assert_int_equal(read_body(w, envelope(w, "v1", "ConfigMap", bytes(w, 1, bytes(w, 1, STR("\xff"))))), ERR_PARSE);
+        assert_int_equal(read_body(w, envelope(w, "v1", "ConfigMap", bytes(w, 1, bytes(w, 1, STR("\xff"))))),
+                         ERR_PARSE);
 }
 
 static void nesting_has_a_limit(void **state) {
@@ -156,7 +162,8 @@ static void nesting_has_a_limit(void **state) {
                 props = bytes(w, 28, props); /* not: a JSONSchemaProps in itself */
         struct str schema = bytes(w, 1, props), version = bytes(w, 4, schema);
         assert_int_equal(read_body(w, envelope(w, "apiextensions.k8s.io/v1", "CustomResourceDefinition",
-                                               bytes(w, 2, bytes(w, 7, version)))), ERR_LIMIT);
+                                               bytes(w, 2, bytes(w, 7, version)))),
+                         ERR_LIMIT);
 }
 
 static void every_cut_and_every_flipped_byte_is_survived(void **state) {
