@@ -200,6 +200,7 @@ static void warn_of_template(struct call *c, const struct value *object) {
         const struct value *spec = value_path(object, "spec", "template", "spec", NULL);
         const struct value *spread = value_getc(spec, "topologySpreadConstraints");
         const struct value *secrets = value_getc(spec, "imagePullSecrets");
+        int64_t grace = 0;
 
         for (size_t i = 0; i < value_count(spread); i++)
                 if (!value_getc(item(spread, i), "labelSelector"))
@@ -218,6 +219,9 @@ static void warn_of_template(struct call *c, const struct value *object) {
         }
         each_port(c, spec, warn_of_port);
         each_port(c, spec, warn_of_port_name);
+        if (value_to_i64(value_getc(spec, "terminationGracePeriodSeconds"), &grace) && grace < 0)
+                warn(c, STR("spec.template.spec.terminationGracePeriodSeconds"),
+                     "must be >= 0; negative values are invalid and will be treated as 1");
         warn_of_terms(c, value_getc(spec, "affinity"), "podAffinity");
         warn_of_terms(c, value_getc(spec, "affinity"), "podAntiAffinity");
 }
