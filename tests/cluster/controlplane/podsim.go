@@ -42,6 +42,7 @@ import (
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/client-go/util/workqueue"
 )
 
@@ -254,9 +255,11 @@ func (s *podsim) heartbeatUntil(ctx context.Context) {
 	}
 }
 
-// heartbeat keeps the Node there and Ready, and its Lease fresh.
+// heartbeat keeps the Node there and Ready, and its Lease fresh. Controllers
+// write to the Node too.
 func (s *podsim) heartbeat(ctx context.Context) error {
-	if err := s.keepNode(ctx); err != nil {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return s.keepNode(ctx) })
+	if err != nil {
 		return err
 	}
 	return s.keepLease(ctx)
