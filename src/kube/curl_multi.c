@@ -5,7 +5,8 @@
  */
 #include "kube/curl_impl.h"
 
-#define SOCKET_AGAIN_MS 5
+/* Pauses between looks at a socket of watches that bring nothing, counted from the last event. */
+static const int64_t again_ms[] = { 5, 50, 500, 5000 };
 
 /* One descriptor curl asked us to watch. curl holds the pointer (curl_multi_assign). */
 struct pump_socket {
@@ -14,6 +15,7 @@ struct pump_socket {
         struct loop_io *io;
         struct loop_timer *again; /* of watches: a second look */
         uint64_t heard;           /* pump->heard at the last look */
+        unsigned silent;          /* looks in a row that brought nothing */
         curl_socket_t fd;
 };
 
@@ -47,8 +49,9 @@ static void act(struct pump *p, curl_socket_t fd, int events) {
 static void on_socket_ready(void *ctx, unsigned events) {
         struct pump_socket *s = ctx;
 
+        s->silent = 0;
         if (s->again)
-                loop_timer_start(s->again, SOCKET_AGAIN_MS);
+                loop_timer_start(s->again, again_ms[0]);
         act(s->pump, s->fd,
             (events & LOOP_IO_READ ? CURL_CSELECT_IN : 0) | (events & LOOP_IO_WRITE ? CURL_CSELECT_OUT : 0));
 }
@@ -60,15 +63,17 @@ static void on_timer(void *ctx) {
 /*
  * A watch whose buffer runs full makes libcurl 7.88.1 pause inside itself, and when it goes on it forgets to come back for
  * what it has read from the socket already (http2.c, cf_h2_recv(): no Curl_expire() behind "unpaused"). No event will
- * announce those bytes, so events are followed by one more look, until a look brings nothing.
+ * announce those bytes, so events are followed by further looks. What a look brings may come out of libcurl only at its
+ * next timer, on a busy machine after the next look: so it ends only after several that brought nothing.
  */
 static void on_again(void *ctx) {
         struct pump_socket *s = ctx;
 
-        if (s->heard == s->pump->heard)
+        s->silent = s->heard == s->pump->heard ? s->silent + 1 : 0;
+        if (s->silent >= ARRAY_LEN(again_ms))
                 return;
         s->heard = s->pump->heard;
-        loop_timer_start(s->again, SOCKET_AGAIN_MS);
+        loop_timer_start(s->again, again_ms[s->silent]);
         act(s->pump, s->fd, CURL_CSELECT_IN);
 }
 
