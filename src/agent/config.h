@@ -107,7 +107,7 @@ struct config_agent {
         struct str git_ca;             /* PEM file for Git servers; empty: the system's */
         int64_t workers;               /* pool threads for rendering and diffs */
         int64_t git_workers;
-        int64_t apply_parallel;        /* writes in flight */
+        int64_t apply_parallel;        /* writes in flight; the transport sends 15 at most (kube/curl_transport.h) */
         struct str listen;             /* host:port of /healthz /readyz /metrics; empty: none */
         int64_t prune_max_count;       /* budget of one prune, sync/prune.h */
         int64_t prune_max_percent;

@@ -40,7 +40,7 @@ const struct option_def config_agent_options[] = {
         { .name = "git-workers", .key = "gitWorkers", .type = OPTION_NUMBER, .at = AT(git_workers), .fallback = "4",
           .min = 1, .max = 16, .help = "threads that wait for Git" },
         { .name = "apply-parallel", .key = "applyParallel", .type = OPTION_NUMBER, .at = AT(apply_parallel),
-          .fallback = "32", .min = 1, .max = 256, .help = "writes in flight at a time" },
+          .fallback = "15", .min = 1, .max = 15, .help = "writes in flight at a time" },
         { .name = "listen", .key = "listen", .type = OPTION_TEXT, .at = AT(listen), .word = "HOST:PORT",
           .help = "address of /healthz, /readyz and /metrics" },
         { .name = "prune-max-count", .key = "prune.maxCount", .type = OPTION_NUMBER, .at = AT(prune_max_count),

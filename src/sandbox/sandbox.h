@@ -3,7 +3,7 @@
  * struct sandbox: a Kubernetes API in memory. One thing with two faces: in process as a kube_transport
  * (sandbox_transport, deterministic, for tests in virtual time) and over HTTP on loopback (sandbox/http.h, for people).
  *
- * It is no cluster: no containers run, no network, no RBAC, no webhooks, no CEL. docs/sandbox.md lists the differences.
+ * It is no cluster: no containers run, no network, no RBAC, no webhooks, no CEL. docs/testing.md lists the differences.
  *
  * Requests are answered by one synchronous function, sandbox_serve(): state changes at once, in the order of the calls.
  * What takes time on a cluster (controllers, pods, garbage collection, namespaces' ends) runs on the loop's timers.
