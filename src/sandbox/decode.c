@@ -284,26 +284,6 @@ static const struct value *zero_of(struct decoder *d, const struct type *t) {
         }
 }
 
-static bool is_zero(const struct value *v) {
-        if (!v)
-                return true;
-        switch (v->kind) {
-        case VALUE_NULL:
-                return true;
-        case VALUE_BOOL:
-                return !v->boolean;
-        case VALUE_INT:
-                return v->i64 == 0;
-        case VALUE_STRING:
-                return v->text.n == 0;
-        case VALUE_LIST:
-        case VALUE_MAP:
-                return value_count(v) == 0;
-        default:
-                return false;
-        }
-}
-
 /* Structs in Go's sense: omitempty never leaves them out. */
 static bool is_struct_kind(enum type_kind kind) {
         return kind == TYPE_STRUCT || kind == TYPE_QUANTITY || kind == TYPE_INT_OR_STRING || kind == TYPE_TIME ||
@@ -317,11 +297,11 @@ static const struct value *encode(struct decoder *d, const struct type_field *f,
         if (f->pointer)
                 return v || f->omit_empty ? v : &value_null;
         if (is_struct_kind(f->type->kind)) {
-                if (f->omit_zero && is_zero(v))
+                if (f->omit_zero && type_is_zero(v))
                         return NULL;
                 return v ? v : zero_of(d, f->type);
         }
-        if (!is_zero(v))
+        if (!type_is_zero(v))
                 return v;
         return f->omit_empty ? NULL : zero_of(d, f->type);
 }

@@ -129,37 +129,16 @@ static const struct default_rule *const rule_lists[] = { default_rules_workload,
 
 /* --- small things the functions are made of --- */
 
-bool default_is_absent(const struct value *v) {
-        if (!v)
-                return true;
-        switch (v->kind) {
-        case VALUE_NULL:
-                return true;
-        case VALUE_BOOL:
-                return !v->boolean;
-        case VALUE_INT:
-                return v->i64 == 0;
-        case VALUE_STRING:
-                return v->text.n == 0;
-        case VALUE_LIST:
-        case VALUE_MAP:
-                return value_count(v) == 0;
-        default:
-                return false;
-        }
-}
-
 bool default_text_is(const struct value *map, const char *key, const char *text) {
         return str_eqc(value_text(value_getc(map, key)), text);
 }
 
 const struct value *default_set(const struct value *map, const char *key, const struct value *value, struct arena *a) {
-        return default_is_absent(value_getc(map, key)) ? value_with(a, map, str_from(key), value) : map;
+        return type_is_zero(value_getc(map, key)) ? value_with(a, map, str_from(key), value) : map;
 }
 
 const struct value *default_set_text(const struct value *map, const char *key, const char *text, struct arena *a) {
-        return default_is_absent(value_getc(map, key)) ? value_with(a, map, str_from(key), value_stringc(a, text))
-                                                       : map;
+        return type_is_zero(value_getc(map, key)) ? value_with(a, map, str_from(key), value_stringc(a, text)) : map;
 }
 
 const struct value *default_set_int(const struct value *map, const char *key, int64_t number, struct arena *a) {
@@ -237,7 +216,7 @@ static bool wants_fallback(const struct type *t, const struct type_field *f, con
                 return true;
         if (v->kind == VALUE_NULL)
                 return !f->type->nullable;
-        return t->name && !f->pointer && default_is_absent(v);
+        return t->name && !f->pointer && type_is_zero(v);
 }
 
 /* The struct with its fields' fallbacks: members of the value and of the type, both sorted, side by side. */

@@ -54,7 +54,7 @@ static const struct value *service_spec(const struct value *o, struct arena *a) 
 }
 
 static const struct value *ingress_point(const struct value *o, struct arena *a) {
-        return default_is_absent(value_getc(o, "ip")) ? o : default_set_text(o, "ipMode", "VIP", a);
+        return type_is_zero(value_getc(o, "ip")) ? o : default_set_text(o, "ipMode", "VIP", a);
 }
 
 static const struct value *load_balancer(const struct value *o, struct arena *a) {
@@ -78,7 +78,7 @@ static const struct value *name_space(const struct value *o, struct arena *a) {
         static const struct str path[] = { { "metadata", 8 }, { "labels", 6 }, { "kubernetes.io/metadata.name", 27 } };
         const struct value *name = value_path(o, "metadata", "name", NULL);
 
-        return default_is_absent(name) ? o : value_with_path(a, o, path, 3, name);
+        return type_is_zero(name) ? o : value_with_path(a, o, path, 3, name);
 }
 
 static const struct value *node_status(const struct value *o, struct arena *a) {
@@ -147,7 +147,7 @@ static const struct value *claim_spec(const struct value *o, struct arena *a) {
         const struct value *source = value_getc(o, "dataSource"), *ref = value_getc(o, "dataSourceRef");
 
         /* Another namespace's is behind a feature gate. */
-        if (!default_is_absent(value_getc(ref, "namespace"))) {
+        if (!type_is_zero(value_getc(ref, "namespace"))) {
                 o = value_with(a, o, STR("dataSourceRef"), NULL);
                 ref = NULL;
         }

@@ -25,7 +25,6 @@ extern const struct default_rule default_rules_workload[], default_rules_core[],
 void default_attach(struct type *t, struct type_field *fields, size_t count, struct arena *a);
 
 /* Reading and changing one object: NULL or the zero of its kind is absent. */
-bool default_is_absent(const struct value *v);
 bool default_text_is(const struct value *map, const char *key, const char *text);
 /* Sets the key when it is absent. */
 const struct value *default_set(const struct value *map, const char *key, const struct value *value, struct arena *a);

@@ -284,7 +284,7 @@ static const struct value *daemon_set_strategy(const struct value *o, struct are
 static const struct value *stateful_set_strategy(const struct value *o, struct arena *a) {
         const struct value *update = value_getc(o, "rollingUpdate");
 
-        if (default_is_absent(value_getc(o, "type"))) {
+        if (type_is_zero(value_getc(o, "type"))) {
                 o = default_set_text(o, "type", "RollingUpdate", a);
                 update = update ? update : &value_empty_map;
         }

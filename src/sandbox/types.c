@@ -40,6 +40,26 @@ void types_set_fields(struct arena *a, struct type *t, struct type_field *fields
         s->field_count = count;
 }
 
+bool type_is_zero(const struct value *v) {
+        if (!v)
+                return true;
+        switch (v->kind) {
+        case VALUE_NULL:
+                return true;
+        case VALUE_BOOL:
+                return !v->boolean;
+        case VALUE_INT:
+                return v->i64 == 0;
+        case VALUE_STRING:
+                return v->text.n == 0;
+        case VALUE_LIST:
+        case VALUE_MAP:
+                return value_count(v) == 0;
+        default:
+                return false;
+        }
+}
+
 const struct type_field *type_field(const struct type *t, struct str name) {
         size_t low = 0, high = t ? t->field_count : 0;
 

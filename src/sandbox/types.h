@@ -76,6 +76,9 @@ struct type {
         const struct default_rule *defaults; /* default_impl.h: what Go does beyond `fallback`; NULL: nothing */
 };
 
+/* Absent, null or what Go calls the zero value: false, 0, "", an empty list or map. */
+bool type_is_zero(const struct value *v);
+
 const struct type_field *type_field(const struct type *t, struct str name);
 
 /* The type of a built-in kind, or NULL when the table does not have it. Made once per table and kind. */

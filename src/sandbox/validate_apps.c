@@ -41,24 +41,31 @@ static void check_always(struct check *c, const struct value *template, const ch
                                 arena_strf(c->a, "activeDeadlineSeconds in %s is not Supported", kind).p);
 }
 
+/* False when the selector cannot be used, so that nothing can be told about the template either. */
+static bool check_workload_selector(struct check *c, const struct at *at, const struct value *selector,
+                                    const char *kind, const char *unusable) {
+        if (!selector) {
+                fault_required(c, AT(at, "selector"), "");
+                return true;
+        }
+        check_selector(c, AT(at, "selector"), selector);
+        if (!count_of(selector, "matchLabels") && !count_of(selector, "matchExpressions"))
+                fault_invalid_raw(c, AT(at, "selector"), selector_json(selector, c->a),
+                                  arena_strf(c->a, "empty selector is invalid for %s", kind).p);
+        if (selector_is_usable(selector))
+                return true;
+        fault_invalid_raw(c, AT(at, "selector"), selector_json(selector, c->a), unusable);
+        return false;
+}
+
 /* Selector and template of a Deployment or ReplicaSet. */
 static void check_replicated(struct check *c) {
         const struct value *spec = spec_of(c->object), *selector = get(spec, "selector");
         const struct value *template = get(spec, "template");
         const struct at *at = AT(NULL, "spec");
 
-        if (!selector)
-                fault_required(c, AT(at, "selector"), "");
-        else {
-                check_selector(c, AT(at, "selector"), selector);
-                if (!count_of(selector, "matchLabels") && !count_of(selector, "matchExpressions"))
-                        fault_invalid_raw(c, AT(at, "selector"), selector_json(selector, c->a),
-                                          "empty selector is invalid for deployment");
-        }
-        if (selector && !selector_is_usable(selector)) {
-                fault_invalid_raw(c, AT(at, "selector"), selector_json(selector, c->a), "invalid label selector");
+        if (!check_workload_selector(c, at, selector, "deployment", "invalid label selector"))
                 return;
-        }
         check_template_labels(c, selector, template);
         check_pod_template(c, AT(at, "template"), template);
         check_always(c, template, "ReplicaSet");
@@ -242,18 +249,8 @@ static void check_stateful_selector(struct check *c, const struct at *at, const 
         const struct value *selector = get(spec, "selector"), *template = get(spec, "template");
         const struct at *template_at = AT(at, "template");
 
-        if (!selector)
-                fault_required(c, AT(at, "selector"), "");
-        else {
-                check_selector(c, AT(at, "selector"), selector);
-                if (!count_of(selector, "matchLabels") && !count_of(selector, "matchExpressions"))
-                        fault_invalid_raw(c, AT(at, "selector"), selector_json(selector, c->a),
-                                          "empty selector is invalid for statefulset");
-        }
-        if (selector && !selector_is_usable(selector)) {
-                fault_invalid_raw(c, AT(at, "selector"), selector_json(selector, c->a), "");
+        if (!check_workload_selector(c, at, selector, "statefulset", ""))
                 return;
-        }
         check_template_labels(c, selector, template);
         check_pod_template(c, template_at, stateful_template(c, spec));
         /* Once more, as the server does; merged later. */
