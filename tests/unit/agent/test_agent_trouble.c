@@ -172,16 +172,21 @@ static void a_kind_that_is_listed_but_not_served_is_asked_for_at_a_growing_pause
 
 /* The agent ends and is started anew; its repository holds these commits, oldest first: the same ids come out. */
 
+/* A set with a definition, which is Established, and an object of its kind, which discovery does not show. */
+static void begin_with_widget(struct world *w) {
+        prepare(w, WIDGET_CRD "---\napiVersion: example.io/v1\nkind: Widget\nmetadata: {name: w}\n");
+        script_serve_discovery(w->twin.script, SERVED);
+        start_agent(w);
+        loop_run_for(w->loop, 1000);
+        establish(w);
+}
+
 /* Discovery shows a kind some time after its definition is Established; a single sync would end without its objects. */
 static void a_kind_that_the_set_defines_is_waited_for(void **state) {
         struct world w;
 
         (void)state;
-        prepare(&w, WIDGET_CRD "---\napiVersion: example.io/v1\nkind: Widget\nmetadata: {name: w}\n");
-        script_serve_discovery(w.twin.script, SERVED);
-        start_agent(&w);
-        loop_run_for(w.loop, 1000);
-        establish(&w);
+        begin_with_widget(&w);
         loop_run_for(w.loop, 3000);
         assert_int_equal(w.settled, 0);
         script_serve_discovery(w.twin.script, SERVED "example.io/v1 Widget widgets namespaced\n");
@@ -195,11 +200,7 @@ static void a_promise_that_is_not_kept_ends(void **state) {
         struct world w;
 
         (void)state;
-        prepare(&w, WIDGET_CRD "---\napiVersion: example.io/v1\nkind: Widget\nmetadata: {name: w}\n");
-        script_serve_discovery(w.twin.script, SERVED);
-        start_agent(&w);
-        loop_run_for(w.loop, 1000);
-        establish(&w);
+        begin_with_widget(&w);
         loop_run_for(w.loop, A_WHILE_MS);
         assert_int_equal(w.settled, 1);
         end(&w);
