@@ -30,7 +30,9 @@ static void set_options(void) {
         git_libgit2_opts(GIT_OPT_SET_CACHE_MAX_SIZE, (ssize_t)CACHE_BYTES);
         git_libgit2_opts(GIT_OPT_SET_MWINDOW_SIZE, (size_t)WINDOW_BYTES);
         git_libgit2_opts(GIT_OPT_SET_MWINDOW_MAPPED_LIMIT, (size_t)MAPPED_BYTES);
+#ifdef TRUCE_GIT2_OBJECT_SIZE
         git_libgit2_opts(GIT_OPT_SET_PACK_MAX_OBJECT_SIZE, (size_t)PACK_OBJECT_BYTES);
+#endif
         git_libgit2_opts(GIT_OPT_SET_PACK_MAX_OBJECTS, (size_t)PACK_OBJECTS);
         git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 1);
         git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
