@@ -246,6 +246,8 @@ static void tell_known(struct controllers *ctl, enum res res, const struct versi
 
         ctl->orphans[res] += is_orphan(res, after);
         ctl->orphans[res] -= is_orphan(res, before);
+        if (res == RES_POD && !before)
+                pod_note_address(ctl, after->value);
         if (!after)
                 forget(ctl, res, before);
         else if (res == RES_AUTOSCALER)

@@ -136,6 +136,9 @@ bool pod_is_ended(const struct value *pod); /* Succeeded or Failed */
 /* Ready for `min_ready_s`; otherwise *ret_wait_ms (0: not ready) says how long it takes. */
 bool pod_is_available(struct look *l, const struct value *pod, int64_t min_ready_s, int64_t *ret_wait_ms);
 
+/* A Pod that was loaded keeps its address. */
+void pod_note_address(struct controllers *ctl, const struct value *pod);
+
 /* --- controllers --- */
 
 bool pod_run(struct look *l, struct version *live);

@@ -3,6 +3,7 @@
  * Scheduler and kubelet: binds Pods, and writes the status they should have by now. What others wrote into the status
  * (restartCount, conditions of readiness gates) is kept, so that a test can set it.
  */
+#include <arpa/inet.h>
 #include <inttypes.h>
 
 #include "base/duration.h"
@@ -207,6 +208,18 @@ static const struct value *pod_conditions(const struct sim *p, const struct valu
         return set_condition(p, list, "Ready", ready ? NULL : why_not);
 }
 
+/* A Pod that was loaded has its address: later ones get others. */
+void pod_note_address(struct controllers *ctl, const struct value *pod) {
+        struct str text = value_text(value_path(pod, "status", "podIP", NULL));
+        struct in_addr ip;
+
+        if (text.n == 0 || inet_pton(AF_INET, text.p, &ip) != 1)
+                return;
+        uint32_t at = ntohl(ip.s_addr) - FIRST_ADDRESS;
+        if (at <= ADDRESS_MASK && at > ctl->addresses)
+                ctl->addresses = at;
+}
+
 static const struct value *new_address(struct look *l) {
         uint32_t ip = FIRST_ADDRESS + (++l->ctl->addresses & ADDRESS_MASK);
 
@@ -245,14 +258,24 @@ static int64_t ready_delay_ms(const struct look *l, const struct value *pod) {
         return ms;
 }
 
-/* When the Pod was bound, in loop time; one that was there at the start is bound now. */
+static bool was_started(const struct value *pod) {
+        const struct value *list = value_path(pod, "status", "containerStatuses", NULL);
+
+        for (size_t i = 0; i < value_count(list); i++)
+                if (!str_eqc(value_text(value_path(list->list.items[i], "state", "waiting", "reason", NULL)),
+                             "ContainerCreating"))
+                        return true;
+        return false;
+}
+
+/* When the Pod was bound, in loop time. One that was loaded is bound now, or long ago when its containers are there. */
 static int64_t bound_ms(struct look *l, const struct value *pod) {
         struct str uid = meta_text(pod, "uid");
         int64_t *at = map_find(l->ctl->bound, uid);
 
         if (!at) {
                 at = mem_alloc(sizeof *at);
-                *at = loop_now_ms(l->ctl->s->loop);
+                *at = was_started(pod) ? INT64_MIN / 2 : loop_now_ms(l->ctl->s->loop);
                 map_set(l->ctl->bound, uid, at);
         }
         return *at;

@@ -311,7 +311,7 @@ void namespaces_tell(struct namespaces *n, const struct kind *kind, const struct
         if (is_namespace(kind) && after) {
                 bool ends = value_path(after->value, "metadata", "deletionTimestamp", NULL);
 
-                if (ends && before && !value_path(before->value, "metadata", "deletionTimestamp", NULL))
+                if (ends && !(before && value_path(before->value, "metadata", "deletionTimestamp", NULL)))
                         arm(n, after->name, true, CONTENT_MS);
                 else if (!before)
                         arm(n, after->name, false, NEW_MS);
@@ -355,6 +355,13 @@ struct namespaces *namespaces_new(struct sandbox *s) {
         make_kubernetes_service(&c);
         call_end(&c);
         return n;
+}
+
+void namespaces_reset(struct namespaces *n) {
+        map_free(n->fill);
+        map_free(n->end);
+        n->fill = map_new(task_free);
+        n->end = map_new(task_free);
 }
 
 void namespaces_free(struct namespaces *n) {

@@ -18,10 +18,12 @@ struct namespaces;
 /* Makes default, kube-system, kube-public and kube-node-lease. */
 struct namespaces *namespaces_new(struct sandbox *s);
 void namespaces_free(struct namespaces *n);
+/* Forgets what was to be done: the store was emptied. */
+void namespaces_reset(struct namespaces *n);
 
 /* Of a Namespace that still has content: marks it, gives its state and returns true. False: delete it as any object. */
 bool namespace_delete(struct call *c, struct version *live, struct version **ret);
-/* Looks on at every commit. */
+/* Looks on at every commit. After loading: called with every object as if it were new. */
 void namespaces_tell(struct namespaces *n, const struct kind *kind, const struct version *before,
                      const struct version *after);
 

@@ -95,7 +95,8 @@ int sandbox_set_rules(struct sandbox *s, const struct value *document, struct er
 
 /*
  * All objects with their resourceVersions, and the reverse into an empty sandbox. The file is replaced whole (write,
- * fsync, rename). CORRUPT names what cannot be read.
+ * fsync, rename). Loading takes all or nothing: CORRUPT names what cannot be read, UNSUPPORTED a format of another
+ * version; then the sandbox is as it was.
  */
 int sandbox_save(struct sandbox *s, const char *path, struct err *err);
 int sandbox_load(struct sandbox *s, const char *path, struct err *err);

@@ -37,22 +37,136 @@ static void a_saved_sandbox_is_loaded_as_it_was(void **state) {
         world_free(other);
 }
 
+static void write_file(const char *path, struct str text) {
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, text.p, text.n), (ssize_t)text.n);
+        close(fd);
+}
+
+static struct str read_whole(struct world *w, const char *path) {
+        char *text = arena_alloc(w->arena, 1 << 20);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t n = read(fd, text, 1 << 20);
+
+        assert_true(n > 0 && n < 1 << 20);
+        close(fd);
+        return (struct str){ text, (size_t)n };
+}
+
+static void assert_load(struct world *w, const char *path, int want, const char *message) {
+        struct err err = { 0 };
+
+        assert_int_equal(sandbox_load(w->s, path, &err), want);
+        if (!strstr(err.msg, message))
+                fail_msg("'%s' is not in '%s'", message, err.msg);
+}
+
 static void what_cannot_be_read_is_named(void **state) {
         struct world *w = *state;
         char path[] = "/tmp/sandbox-save-XXXXXX";
         int fd = mkstemp(path);
         struct err err = { 0 };
-        static const char text[] =
-                "{\"resourceVersion\":3,\"objects\":[{\"group\":\"\",\"plural\":\"pods\",\"object\":{}}]}";
 
-        assert_int_equal(sandbox_load(w->s, path, &err), ERR_CORRUPT);
-        assert_int_equal(write(fd, text, sizeof text - 1), (ssize_t)(sizeof text - 1));
         close(fd);
-        assert_int_equal(sandbox_load(w->s, path, &err), ERR_CORRUPT);
-        assert_string_equal(err.msg, "object 0 of the saved state is damaged");
+        assert_load(w, path, ERR_CORRUPT, "is no JSON");
+        write_file(path, STR("[]"));
+        assert_load(w, path, ERR_CORRUPT, "is no saved state of a sandbox");
+        write_file(path, STR("{\"resourceVersion\":3,\"objects\":[]}"));
+        assert_load(w, path, ERR_CORRUPT, "is no saved state of a sandbox");
+        write_file(path, STR("{\"format\":2}"));
+        assert_load(w, path, ERR_UNSUPPORTED, "has format 2, and this truce reads only format 1");
+        write_file(path, STR("{\"format\":1,\"sum\":\"00000000000000000000000000000000\",\n"
+                             "\"resourceVersion\":3,\"objects\":[]}\n"));
+        assert_load(w, path, ERR_CORRUPT, "is damaged, or was changed by something else");
         unlink(path);
-        assert_int_equal(sandbox_load(w->s, path, &err), ERR_NOTFOUND);
+        assert_load(w, path, ERR_NOTFOUND, path);
         assert_int_equal(sandbox_save(w->s, "/nonexistent/x", &err), ERR_NOTFOUND);
+}
+
+/* Each byte in turn is another one, and the file ends there. */
+static void a_damaged_file_is_refused_and_changes_nothing(void **state) {
+        struct world *w = world_new(&(struct sandbox_options){ .no_controllers = true });
+        struct world *other = world_new(&(struct sandbox_options){ .no_controllers = true });
+        char path[] = "/tmp/sandbox-save-XXXXXX";
+        int fd = mkstemp(path);
+
+        close(fd);
+        post(w, CM, "{\"metadata\":{\"name\":\"saved\"}}");
+        post(other, CM, "{\"metadata\":{\"name\":\"mine\"}}");
+        assert_int_equal(sandbox_save(w->s, path, NULL), 0);
+        struct str good = read_whole(w, path);
+        char *bad = arena_alloc(w->arena, good.n);
+        for (size_t i = 0; i < good.n; i++) {
+                memcpy(bad, good.p, good.n);
+                bad[i] ^= 1;
+                write_file(path, (struct str){ bad, good.n });
+                if (sandbox_load(other->s, path, NULL) == 0)
+                        fail_msg("byte %zu was '%c' and is '%c', and it is loaded", i, good.p[i], bad[i]);
+                write_file(path, str_sub(good, 0, i));
+                assert_true(sandbox_load(other->s, path, NULL) < 0);
+        }
+        assert_int_equal(get(other, CM "/mine"), 200);
+        assert_int_equal(get(other, CM "/saved"), 404);
+        write_file(path, good);
+        assert_int_equal(sandbox_load(other->s, path, NULL), 0);
+        assert_int_equal(get(other, CM "/saved"), 200);
+        assert_int_equal(get(other, CM "/mine"), 404);
+        unlink(path);
+        world_free(w);
+        world_free(other);
+        (void)state;
+}
+
+/* Saves, and goes on in a sandbox of its own. */
+static struct world *restarted(struct world *w) {
+        struct world *other = world_new(NULL);
+        char path[] = "/tmp/sandbox-save-XXXXXX";
+        int fd = mkstemp(path);
+
+        close(fd);
+        assert_int_equal(sandbox_save(w->s, path, NULL), 0);
+        assert_int_equal(sandbox_load(other->s, path, NULL), 0);
+        unlink(path);
+        return other;
+}
+
+static void a_namespace_that_was_ending_ends_after_loading(void **state) {
+        struct world *w = *state, *other;
+
+        assert_int_equal(post(w, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"shop\"}}"), 201);
+        assert_int_equal(post(w, "/api/v1/namespaces/shop/configmaps", "{\"metadata\":{\"name\":\"a\"}}"), 201);
+        assert_int_equal(del(w, "/api/v1/namespaces/shop"), 200);
+        other = restarted(w);
+        assert_int_equal(get(other, "/api/v1/namespaces/shop"), 200);
+        assert_at(other, "status.phase", "Terminating");
+        world_run(other, 30000);
+        assert_int_equal(get(other, "/api/v1/namespaces/shop"), 404);
+        world_free(other);
+}
+
+#define POD "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
+
+static void a_running_pod_keeps_running_and_its_address(void **state) {
+        struct world *w = *state, *other;
+        char rv[32], ip[32];
+
+        assert_int_equal(post(w, "/api/v1/namespaces/default/pods", POD), 201);
+        world_run(w, 1000);
+        get(w, "/api/v1/namespaces/default/pods/a");
+        snprintf(rv, sizeof rv, "%s", at(w, "metadata.resourceVersion"));
+        snprintf(ip, sizeof ip, "%s", at(w, "status.podIP"));
+        other = restarted(w);
+        world_run(other, 2000);
+        get(other, "/api/v1/namespaces/default/pods/a");
+        assert_at(other, "metadata.resourceVersion", rv);
+        assert_int_equal(post(other, "/api/v1/namespaces/kube-public/pods", POD), 201);
+        world_run(other, 1000);
+        get(other, "/api/v1/namespaces/kube-public/pods/a");
+        assert_at(other, "status.phase", "Running");
+        assert_string_not_equal(at(other, "status.podIP"), ip);
+        world_free(other);
 }
 
 static int set_rules(struct world *w, const char *text, struct err *err) {
@@ -138,6 +252,9 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_saved_sandbox_is_loaded_as_it_was, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_cannot_be_read_is_named, setup, teardown),
+                cmocka_unit_test(a_damaged_file_is_refused_and_changes_nothing),
+                cmocka_unit_test_setup_teardown(a_namespace_that_was_ending_ends_after_loading, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_running_pod_keeps_running_and_its_address, setup, teardown),
                 cmocka_unit_test_setup_teardown(rules_change_and_deny, setup, teardown),
                 cmocka_unit_test_setup_teardown(bad_rules_name_the_rule_and_the_key, setup, teardown),
                 cmocka_unit_test_setup_teardown(observers_see_each_commit_and_no_other_write, setup, teardown),
