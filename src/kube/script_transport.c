@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "base/limits.h"
+#include "kube/inproc.h"
 
 /* What a test scripted: a ready answer, or a function that makes one. */
 struct rule {
@@ -23,31 +23,22 @@ struct piece {
 };
 
 struct kube_call {
-        struct script *script;
-        struct kube_call *prev, *next; /* all open calls, newest first */
+        struct inproc_call base; /* first: struct inproc_call * is struct kube_call * */
         struct script_request *request;
-        struct kube_handler handler;
-        void *ctx;
         struct script_answer answer; /* owns its strings */
-        int64_t silence_ms;
-        size_t max_body_bytes;
-        struct loop_timer *step, *deadline, *silence;
         struct piece *first, **last;
         bool begun;         /* the first byte went out */
         bool ended;         /* script_end() was called */
         enum err_code code; /* of script_end() */
-        bool in_data;       /* data() is running: freeing waits for its return */
-        bool cancelled;
 };
 
 struct script {
         struct kube_transport transport; /* first: struct kube_transport * is struct script * */
-        struct loop *loop;
+        struct inproc inproc;
         struct rule **rules;
         size_t rule_count, rule_cap;
         struct script_request **requests;
         size_t request_count, request_cap;
-        struct kube_call *calls;
         size_t unexpected;
 };
 
@@ -113,19 +104,9 @@ static bool matches(const char *pattern, struct str path) {
 
 /* --- one call --- */
 
-static void call_unlink(struct kube_call *c) {
-        if (c->prev)
-                c->prev->next = c->next;
-        else
-                c->script->calls = c->next;
-        if (c->next)
-                c->next->prev = c->prev;
-}
+static void free_call(struct inproc_call *base) {
+        struct kube_call *c = (struct kube_call *)base;
 
-static void call_free(struct kube_call *c) {
-        loop_timer_free(c->step);
-        loop_timer_free(c->deadline);
-        loop_timer_free(c->silence);
         while (c->first) {
                 struct piece *next = c->first->next;
 
@@ -136,15 +117,12 @@ static void call_free(struct kube_call *c) {
         free(c);
 }
 
-static bool is_success(const struct kube_call *c) {
-        return c->answer.status >= 200 && c->answer.status < 300;
-}
-
 static bool is_streamed(const struct kube_call *c) {
-        return is_success(c) && c->handler.data;
+        return inproc_is_streamed(&c->base, c->answer.status);
 }
 
-static void finish(struct kube_call *c, const struct err *err) {
+static void finish(struct inproc_call *base, const struct err *err) {
+        struct kube_call *c = (struct kube_call *)base;
         struct kube_reply reply = { 0 };
 
         if (c->begun && !err) {
@@ -155,37 +133,7 @@ static void finish(struct kube_call *c, const struct err *err) {
                 if (!is_streamed(c))
                         reply.body = c->answer.body;
         }
-        call_unlink(c);
-        c->handler.done(c->ctx, &reply, err);
-        call_free(c);
-}
-
-static void fail(struct kube_call *c, enum err_code code, const char *why) {
-        struct err err = { 0 };
-
-        err_set(&err, code, "%s", why);
-        finish(c, &err);
-}
-
-/* Hands bytes to data(); false when the call is over (and freed). */
-static bool give(struct kube_call *c, struct str bytes) {
-        struct err err = { 0 };
-
-        if (c->silence)
-                loop_timer_start(c->silence, c->silence_ms);
-        c->in_data = true;
-        int r = c->handler.data(c->ctx, bytes, &err);
-        c->in_data = false;
-
-        if (c->cancelled) {
-                call_free(c);
-                return false;
-        }
-        if (r < 0) {
-                finish(c, &err);
-                return false;
-        }
-        return true;
+        inproc_end(base, &reply, err);
 }
 
 static bool give_body(struct kube_call *c) {
@@ -193,7 +141,7 @@ static bool give_body(struct kube_call *c) {
         size_t piece = c->answer.chunk_bytes ? c->answer.chunk_bytes : body.n;
 
         for (size_t at = 0; at < body.n; at += piece)
-                if (!give(c, str_sub(body, at, at + piece)))
+                if (!inproc_give(&c->base, str_sub(body, at, at + piece)))
                         return false;
         return true;
 }
@@ -205,7 +153,7 @@ static bool give_pieces(struct kube_call *c) {
                 c->first = piece->next;
                 if (!c->first)
                         c->last = &c->first;
-                bool goes_on = give(c, (struct str){ piece->bytes, piece->n });
+                bool goes_on = inproc_give(&c->base, (struct str){ piece->bytes, piece->n });
                 free(piece);
                 if (!goes_on)
                         return false;
@@ -213,48 +161,35 @@ static bool give_pieces(struct kube_call *c) {
         return true;
 }
 
-static void on_step(void *ctx) {
-        struct kube_call *c = ctx;
+static void step(struct inproc_call *base) {
+        struct kube_call *c = (struct kube_call *)base;
 
         if (!c->begun) {
                 c->begun = true;
                 if (is_streamed(c) && !give_body(c))
                         return;
-                if (!is_streamed(c) && c->answer.body.n > c->max_body_bytes) {
-                        fail(c, ERR_LIMIT, "the reply is too large");
+                if (!is_streamed(c) && c->answer.body.n > base->max_body_bytes) {
+                        inproc_fail(base, ERR_LIMIT, "the reply is too large");
                         return;
                 }
         }
         if (c->answer.error) {
-                fail(c, c->answer.error, "the script broke the exchange");
+                inproc_fail(base, c->answer.error, "the script broke the exchange");
                 return;
         }
         if (!c->answer.stream || !is_streamed(c)) {
-                finish(c, NULL);
+                finish(base, NULL);
                 return;
         }
         if (!give_pieces(c) || !c->ended)
                 return;
         if (c->code)
-                fail(c, c->code, "the script broke the stream");
+                inproc_fail(base, c->code, "the script broke the stream");
         else
-                finish(c, NULL);
+                finish(base, NULL);
 }
 
-static void on_deadline(void *ctx) {
-        fail(ctx, ERR_TIMEOUT, "no answer before the deadline");
-}
-
-static void on_silence(void *ctx) {
-        fail(ctx, ERR_TIMEOUT, "the stream fell silent");
-}
-
-static struct loop_timer *start_timer(struct kube_call *c, void (*fire)(void *ctx), int64_t delay_ms) {
-        struct loop_timer *t = loop_timer_new(c->script->loop, fire, c);
-
-        loop_timer_start(t, delay_ms);
-        return t;
-}
+static const struct inproc_ops call_ops = { .step = step, .finish = finish, .free = free_call };
 
 /* --- the transport --- */
 
@@ -269,7 +204,7 @@ static struct script_request *log_request(struct script *s, const struct kube_re
                 .accept = str_from(req->accept),
                 .priority = req->priority,
                 .watch = req->watch,
-                .at_ms = loop_now_ms(s->loop),
+                .at_ms = loop_now_ms(s->inproc.loop),
         };
         copy_str(&r->path);
         copy_str(&r->body);
@@ -315,44 +250,18 @@ static struct kube_call *script_start(struct kube_transport *t, const struct kub
                                       const struct kube_handler *handler, void *ctx) {
         struct script *s = (struct script *)t;
         struct kube_call *c = mem_zalloc(sizeof *c);
-        int64_t deadline_ms = req->deadline_ms ? req->deadline_ms : KUBE_DEFAULT_DEADLINE_MS;
 
-        c->script = s;
-        c->handler = *handler;
-        c->ctx = ctx;
-        c->silence_ms = req->silence_ms;
-        c->max_body_bytes = req->max_body_bytes ? req->max_body_bytes : KUBE_MAX_REPLY_BYTES;
         c->last = &c->first;
         c->request = log_request(s, req);
         c->answer = find_answer(s, c->request);
-
-        c->step = start_timer(c, on_step, c->answer.delay_ms);
-        if (deadline_ms > 0)
-                c->deadline = start_timer(c, on_deadline, deadline_ms);
-        if (c->silence_ms > 0)
-                c->silence = start_timer(c, on_silence, c->silence_ms);
-
-        c->next = s->calls;
-        if (c->next)
-                c->next->prev = c;
-        s->calls = c;
+        inproc_begin(&s->inproc, &c->base, req, handler, ctx, c->answer.delay_ms);
         return c;
-}
-
-/* Of a call that is no longer in the list. */
-static void call_drop(struct kube_call *c) {
-        c->request->cancelled = true;
-        c->cancelled = true;
-        if (!c->in_data)
-                call_free(c);
 }
 
 static void script_cancel(struct kube_transport *t, struct kube_call *c) {
         (void)t;
-        assert(!c->cancelled);
-
-        call_unlink(c);
-        call_drop(c);
+        c->request->cancelled = true;
+        inproc_cancel(&c->base);
 }
 
 static void transport_free(struct kube_transport *t) {
@@ -369,7 +278,7 @@ struct script *script_new(struct loop *l) {
         struct script *s = mem_zalloc(sizeof *s);
 
         s->transport.ops = &ops;
-        s->loop = l;
+        s->inproc = (struct inproc){ .ops = &call_ops, .loop = l };
         return s;
 }
 
@@ -390,10 +299,7 @@ void script_free(struct script *s) {
         if (!s)
                 return;
 
-        for (struct kube_call *c = s->calls, *next; c; c = next) {
-                next = c->next;
-                call_drop(c);
-        }
+        inproc_drop_all(&s->inproc);
         script_clear(s);
         free(s->rules);
         for (size_t i = 0; i < s->request_count; i++) {
@@ -437,25 +343,25 @@ static bool is_open_stream(const struct kube_call *c, const char *pattern) {
 }
 
 static struct kube_call *find_stream(const struct script *s, const char *pattern) {
-        struct kube_call *c = s->calls;
+        const struct inproc_call *c = s->inproc.calls;
 
-        while (c && !is_open_stream(c, pattern))
+        while (c && !is_open_stream((const struct kube_call *)c, pattern))
                 c = c->next;
-        return c;
+        return (struct kube_call *)c;
 }
 
 size_t script_streams(const struct script *s, const char *pattern) {
         size_t n = 0;
 
-        for (const struct kube_call *c = s->calls; c; c = c->next)
-                n += is_open_stream(c, pattern);
+        for (const struct inproc_call *c = s->inproc.calls; c; c = c->next)
+                n += is_open_stream((const struct kube_call *)c, pattern);
         return n;
 }
 
 /* Before the first byte is out the step timer is running towards it and must not be moved. */
 static void wake(struct kube_call *c) {
         if (c->begun)
-                loop_timer_start(c->step, 0);
+                loop_timer_start(c->base.step, 0);
 }
 
 bool script_send_bytes(struct script *s, const char *pattern, struct str bytes) {
