@@ -54,6 +54,7 @@ struct sandbox_verb {
         struct sandbox_http *http;
         struct sandbox_user users[MAX_USERS];
         size_t user_count;
+        struct sandbox_lock lock;
         struct loop_timer *save;
         bool save_fails;
         struct loop_signal *term, *interrupt;
@@ -115,7 +116,9 @@ static void on_commit(void *ctx, const struct sandbox_commit *c) {
 static int begin_state(struct sandbox_verb *v, struct err *err) {
         if (v->flags.state.n == 0)
                 return 0;
-        int r = access(v->flags.state.p, F_OK) < 0 ? 0 : sandbox_load(v->sandbox, v->flags.state.p, err);
+        int r = sandbox_lock_state(v->flags.state.p, &v->lock, err);
+        if (r == 0 && access(v->flags.state.p, F_OK) == 0)
+                r = sandbox_load(v->sandbox, v->flags.state.p, err);
         if (r == 0)
                 r = sandbox_save(v->sandbox, v->flags.state.p, err); /* what cannot be kept is known at once */
         if (r < 0)
@@ -198,6 +201,7 @@ static void stop(struct sandbox_verb *v) {
         loop_signal_free(v->term);
         loop_signal_free(v->interrupt);
         loop_free(v->loop);
+        sandbox_lock_done(&v->lock);
         arena_free(v->arena);
 }
 

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -154,6 +156,52 @@ int sandbox_write_kubeconfig(const char *path, struct str server, const struct s
                 return err_set_errno(err, why, "cannot write %s", path);
         }
         return 0;
+}
+
+/* ---- the state's lock ---- */
+
+static bool is_locked(int fd) {
+        int r;
+
+        do
+                r = flock(fd, LOCK_EX | LOCK_NB);
+        while (r < 0 && errno == EINTR);
+        return r == 0;
+}
+
+int sandbox_lock_state(const char *path, struct sandbox_lock *ret, struct err *err) {
+        _cleanup_(buf_done) struct buf lock = buf_make(GIT_MAX_PATH_BYTES);
+        struct stat st = { 0 };
+        int fd;
+
+        buf_addf(&lock, "%s.lock", path);
+        for (;;) {
+                fd = open(lock.p, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+                if (fd < 0)
+                        return err_set_errno(err, errno, "cannot write %s", lock.p);
+                if (!is_locked(fd)) {
+                        int why = errno;
+
+                        close(fd);
+                        if (why != EWOULDBLOCK)
+                                return err_set_errno(err, why, "cannot lock %s", lock.p);
+                        return err_set(err, ERR_CONFLICT, "%s is in use by another truce sandbox", path);
+                }
+                if (fstat(fd, &st) == 0 && st.st_nlink > 0)
+                        break;
+                close(fd); /* its holder was just ending: that file has gone */
+        }
+        *ret = (struct sandbox_lock){ .path = buf_take(&lock), .fd = fd };
+        return 0;
+}
+
+void sandbox_lock_done(struct sandbox_lock *l) {
+        if (!l->path)
+                return;
+        unlink(l->path);
+        close(l->fd);
+        free(l->path);
+        l->path = NULL;
 }
 
 /* ---- manifests ---- */

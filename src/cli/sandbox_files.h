@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of `truce sandbox`: the kubeconfig that it writes, and the manifests and rules that it reads.
+ * Files of `truce sandbox`: the kubeconfig that it writes, the manifests and rules that it reads, its state's lock.
  *
  * Thread rule: loop thread only; reading manifests runs the loop while a CustomResourceDefinition becomes served.
  */
@@ -18,6 +18,17 @@ int sandbox_new_token(struct arena *a, struct str *ret_token, struct err *err);
  */
 int sandbox_write_kubeconfig(const char *path, struct str server, const struct sandbox_user *users, size_t count,
                              struct err *err);
+
+/*
+ * One process keeps a state: PATH.lock is locked as long as it runs, and goes with it (also at a sudden end: the lock is
+ * the kernel's). CONFLICT when another one has it. Done takes one that was never taken.
+ */
+struct sandbox_lock {
+        char *path; /* NULL: not taken */
+        int fd;
+};
+int sandbox_lock_state(const char *path, struct sandbox_lock *ret, struct err *err);
+void sandbox_lock_done(struct sandbox_lock *l);
 
 /*
  * Adds the objects of a file, or of all .yaml, .yml and .json files of a folder and those below: definitions first,
