@@ -9,12 +9,42 @@ static int hex(char c) {
         return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+/* How many bytes from `at` make one character; 0 when they make none. */
+static size_t character(struct str s, size_t at) {
+        for (size_t n = 1; n <= 4 && at + n <= s.n; n++)
+                if (str_is_utf8(str_sub(s, at, at + n)))
+                        return n;
+        return 0;
+}
+
+struct str query_text(struct str s, struct arena *a) {
+        static const char replacement[] = { '\xef', '\xbf', '\xbd' };
+        char *out;
+        size_t n = 0;
+
+        if (str_is_utf8(s))
+                return s;
+        out = arena_alloc(a, sizeof replacement * s.n + 1);
+        for (size_t i = 0; i < s.n;) {
+                size_t bytes = character(s, i);
+
+                if (bytes)
+                        memcpy(out + n, s.p + i, bytes);
+                else
+                        memcpy(out + n, replacement, sizeof replacement);
+                n += bytes ? bytes : sizeof replacement;
+                i += bytes ? bytes : 1;
+        }
+        out[n] = '\0';
+        return (struct str){ out, n };
+}
+
 struct str query_decode(struct str s, bool is_query, struct arena *a) {
         char *out;
         size_t n = 0;
 
         if (str_find(s, '%', 0) < 0 && (!is_query || str_find(s, '+', 0) < 0))
-                return s;
+                return query_text(s, a);
         out = arena_alloc(a, s.n + 1);
         for (size_t i = 0; i < s.n; i++) {
                 if (s.p[i] == '%' && i + 2 < s.n && hex(s.p[i + 1]) >= 0 && hex(s.p[i + 2]) >= 0) {
@@ -25,7 +55,7 @@ struct str query_decode(struct str s, bool is_query, struct arena *a) {
                 }
         }
         out[n] = '\0';
-        return (struct str){ out, n };
+        return query_text((struct str){ out, n }, a);
 }
 
 struct query query_parse(struct str text, struct arena *a) {

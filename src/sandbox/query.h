@@ -20,7 +20,9 @@ struct query {
         size_t count;
 };
 
-/* Decodes %XX and, in queries, "+"; a bad escape stays as it is. */
+/* Text from outside a body: bytes that are no UTF-8 become U+FFFD, as they do where Go prints them. */
+struct str query_text(struct str s, struct arena *a);
+/* Decodes %XX and, in queries, "+", into such text; a bad escape stays as it is. */
 struct str query_decode(struct str s, bool is_query, struct arena *a);
 struct query query_parse(struct str text, struct arena *a);
 /* The first value of the name; empty when absent. */

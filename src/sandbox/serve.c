@@ -70,7 +70,7 @@ static struct str agent_prefix(struct str agent, struct arena *a) {
                 if ((unsigned char)prefix.p[i] >= 0x20 && prefix.p[i] != 0x7f)
                         out[n++] = prefix.p[i];
         out[n] = '\0';
-        return (struct str){ out, n };
+        return query_text((struct str){ out, n }, a);
 }
 
 static enum form accepted_form(struct str accept, bool *ret_ok) {
@@ -323,7 +323,7 @@ void sandbox_serve(struct sandbox *s, const struct sandbox_request *req, struct 
         *ret = (struct sandbox_reply){ 0 };
         call_begin(&c, s, a, ret, "");
         c.req = req;
-        c.user = req->user;
+        c.user = query_text(req->user, a);
         c.manager = agent_prefix(req->user_agent, a);
         route(&c);
         call_end(&c);

@@ -183,7 +183,7 @@ static const struct value *user_info(struct call *c) {
         struct value_map_builder b = { 0 };
 
         for (size_t i = 0; i < c->req->group_count; i++)
-                value_list_add(&groups, value_string(c->a, c->req->groups[i], 0));
+                value_list_add(&groups, value_string(c->a, query_text(c->req->groups[i], c->a), 0));
         value_list_add(&groups, value_stringc(c->a, "system:authenticated"));
         value_map_add(&b, STR("username"), value_string(c->a, c->user, 0), 0);
         value_map_add(&b, STR("groups"), value_list_end(&groups, c->a, 0), 0);

@@ -200,6 +200,22 @@ def warnings_are_headers():
     assert ask("DELETE", f"{MAPS}/warned")[0] == 200
 
 
+def answers_are_utf8_whatever_was_asked():
+    review = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    assert ask("GET", MAPS + "/A%ff")[2]["message"] == 'configmaps "A\ufffd" not found'
+    assert ask("GET", MAPS + "?fieldSelector=%c3=a")[0] == 400
+    _, _, body = ask("POST", MAPS + "?fieldManager=m%ff", config_map("bytes"), User_Agent="x")
+    assert body["metadata"]["managedFields"][0]["manager"] == "m\ufffd", body
+    assert ask("DELETE", f"{MAPS}/bytes")[0] == 200
+    client = Client()
+    client.socket.sendall(f"POST {PREFIX}{review} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Length: 2\r\n".encode() +
+                          b"Content-Type: application/json\r\nImpersonate-User: j\xff\r\nImpersonate-Group: g\xff\r\n\r\n{}")
+    _, headers = client.head()
+    user = json.loads(client.take(int(headers["content-length"])))["status"]["userInfo"]
+    assert user["username"] == "j\ufffd" and "g\ufffd" in user["groups"], user
+    client.close()
+
+
 def three_hundred_watches_see_the_same():
     version = ask("GET", MAPS)[2]["metadata"]["resourceVersion"]
     clients = [Client() for _ in range(300)]
