@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# For shell tests that need a cluster: source it, call cluster_begin, then work.
+# For shell tests that need a cluster: source it, call cluster_begin, then work. ../lib.sh comes with it.
 #
 #   cluster_begin [UP-FLAG…]   a cluster of one of three kinds, see below
 #   cluster_needs private|own  skip the test where the cluster is not of that kind
@@ -8,9 +8,6 @@
 #   kc USER ARG…               kubectl as admin, truce, person or operator
 #   new_namespace PREFIX       set NS to a fresh namespace, removed at the end
 #   audit_count FILTER…        number of requests (--user --verb --resource --since …)
-#   wait_until SECONDS CMD…    until CMD succeeds; fails with a line that says what
-#   assert_eq WANT GOT [WHAT]  compare two strings
-#   run_cases FUNCTION…        run each, print one line for each
 #   skip REASON                end with 77; with CI=true that is a failure
 #
 # CLUSTER_KIND afterwards:
@@ -26,7 +23,8 @@ cluster_source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 CLUSTER_KIND=
 NS=
 cluster_namespaces=()
-cluster_case=
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "$cluster_source/../lib.sh"
 
 skip() {
 	if [ "${CI-}" = true ]; then
@@ -35,33 +33,6 @@ skip() {
 	fi
 	printf 'SKIPPED: %s\n' "$1"
 	exit 77
-}
-
-fail() {
-	printf 'FAILED: %s\n' "$*" >&2
-	exit 1
-}
-
-assert_eq() {
-	[ "$1" = "$2" ] || fail "${3:-values differ}: want '$1', got '$2'"
-}
-
-wait_until() {
-	local seconds=$1 end
-	shift
-	end=$((SECONDS + seconds))
-	until "$@" >/dev/null 2>&1; do
-		[ "$SECONDS" -lt "$end" ] || fail "not within $seconds s: $*"
-		sleep 0.2
-	done
-}
-
-run_cases() {
-	for cluster_case in "$@"; do
-		"$cluster_case"
-		printf 'ok - %s\n' "$cluster_case"
-	done
-	cluster_case=
 }
 
 # Where nothing is built and nothing can build it, a test is skipped.
@@ -133,8 +104,8 @@ cluster_use_external() {
 cluster_end() {
 	local status=${1-$?} namespace
 	trap - EXIT
-	if [ "$status" -ne 0 ] && [ "$status" -ne 77 ] && [ -n "$cluster_case" ]; then
-		printf 'not ok - %s\n' "$cluster_case"
+	if [ "$status" -ne 0 ] && [ "$status" -ne 77 ] && [ -n "$test_case" ]; then
+		printf 'not ok - %s\n' "$test_case"
 		[ "$CLUSTER_KIND" != private ] || cluster_show_logs
 	fi
 	if [ "$CLUSTER_KIND" = private ]; then

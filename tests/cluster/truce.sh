@@ -4,12 +4,7 @@
 #
 #   truce_begin NAME           a work folder, a repository ($REPO) and a namespace ($NS); truce's own namespace is
 #                              $NS-truce, so tests on one cluster do not meet
-#   put FILE                   standard input becomes $REPO/deploy/FILE
-#   commit SUBJECT             commits all of $REPO
-#   truce VERB [FLAG…]         as user truce, on that repository, $OUT gets what it prints; the exit status is $RC
-#   agent_start [FLAG…]        `truce run` in the background, $LOG is its log; agent_stop ends it, agent_kill kills it
-#   agent_waits SECONDS TEXT   until the log has a line with TEXT after the last agent_mark
-#   agent_mark                 remembers where the log ends
+#                              (put, commit, truce, agent_start … are in ../lib.sh; here as user truce)
 #   truce_requests FILTER…     requests of user truce since the last mark, watches and reads of the mark not counted
 #   truce_writes               of those, what is neither read nor dry-run; truce_dry_runs
 #   mark                       remembers where the audit log ends
@@ -17,24 +12,11 @@
 #   serve_repo                 $REPO over HTTP at $URL, until the test ends; free_port prints a port
 #   got RESOURCE NAME PATH     a jsonpath of a live object in $NS
 
-: "${TRUCE_BUILD_DIR:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/debug}"
-TRUCE=${TRUCE:-$TRUCE_BUILD_DIR/src/truce}
-AGENT_PID=
-LOG_FROM=1
 MARK=
-OUT=
-RC=0
 
 truce_begin() {
-	[ -x "$TRUCE" ] || fail "there is no $TRUCE: build first"
-	WORK=$(mktemp -d "${TMPDIR:-/tmp}/truce-test.XXXXXX")
-	REPO=$WORK/repo
-	LOG=$WORK/run.log
+	repo_begin test
 	trap truce_end EXIT
-	git init -q -b main "$REPO"
-	git -C "$REPO" config user.name test
-	git -C "$REPO" config user.email test@example.invalid
-	mkdir "$REPO/deploy"
 	new_namespace "$1"
 	cluster_namespaces+=("$NS-truce")
 }
@@ -55,68 +37,9 @@ truce_end() {
 	cluster_end "$status"
 }
 
-put() {
-	mkdir -p "$(dirname "$REPO/deploy/$1")"
-	cat >"$REPO/deploy/$1"
-}
-
-commit() {
-	git -C "$REPO" add -A
-	git -C "$REPO" commit -q --allow-empty -m "$1"
-}
-
 truce_flags() {
 	printf '%s\n' --kubeconfig "$TRUCE_TEST_KUBECONFIG_TRUCE" --repo "$REPO" --path deploy --namespace "$NS" --name shop \
 		--agent-namespace "$NS-truce" --data-dir "$WORK/data"
-}
-
-truce() {
-	local verb=$1 flags
-	shift
-	mapfile -t flags < <(truce_flags)
-	RC=0
-	OUT=$("$TRUCE" "$verb" "${flags[@]}" "$@" 2>&1) || RC=$?
-}
-
-# truce_ok VERB…: as truce, and it must end with 0.
-truce_ok() {
-	truce "$@"
-	[ "$RC" -eq 0 ] || fail "truce $* ended with $RC"
-}
-
-agent_start() {
-	local flags
-	mapfile -t flags < <(truce_flags)
-	: >"$LOG"
-	LOG_FROM=1
-	"$TRUCE" run "${flags[@]}" --poll-interval 1s "$@" >"$LOG" 2>&1 &
-	AGENT_PID=$!
-}
-
-agent_stop() {
-	local status=0
-	kill -TERM "$AGENT_PID"
-	wait "$AGENT_PID" || status=$?
-	AGENT_PID=
-	assert_eq 0 "$status" 'exit status of truce run after SIGTERM'
-}
-
-agent_kill() {
-	kill -KILL "$AGENT_PID"
-	wait "$AGENT_PID" 2>/dev/null || true
-	AGENT_PID=
-}
-
-agent_mark() {
-	LOG_FROM=$(($(wc -l <"$LOG") + 1))
-}
-
-log_has() {
-	tail -n "+$LOG_FROM" "$LOG" | grep -F -- "$1" >/dev/null
-}
-
-agent_waits() {
-	wait_until "$1" log_has "$2"
 }
 
 mark() {
@@ -155,13 +78,6 @@ exists() {
 
 is_gone() {
 	! exists "$1" "$2"
-}
-
-says() {
-	case $OUT in
-	*"$1"*) ;;
-	*) fail "the output lacks: $1" ;;
-	esac
 }
 
 free_port() {

@@ -87,7 +87,7 @@ what_git_no_longer_has_is_pruned() {
 	agent_stop
 }
 
-sandbox_begin
+sandbox_start
 run_cases a_first_sync_creates_what_git_says a_second_sync_finds_nothing_to_do an_edit_is_told_and_healed \
 	an_autoscaler_keeps_what_it_scaled what_git_no_longer_has_is_pruned
 sandbox_end

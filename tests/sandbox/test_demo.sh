@@ -13,10 +13,6 @@ demo() {
 	OUT=$(env TMPDIR="$WORK/tmp" "$TRUCE" demo --pause 0s "$@" 2>&1) || RC=$?
 }
 
-says() {
-	grep -qF -- "$1" <<<"$OUT" || fail "it does not say: $1"
-}
-
 nothing_is_left() {
 	assert_eq '' "$(ls "$WORK/tmp")" 'what it left behind'
 }
