@@ -119,14 +119,21 @@ const struct value *body_change_status(const struct kind *k, struct random *r, s
         return change(k->status_parts, k->status_part_count, r, a, body, 1 + random_below(r, 2));
 }
 
-const struct value *body_new(const struct kind *k, struct random *r, struct arena *a, struct str name, bool base) {
+static const struct value *named(const struct kind *k, struct arena *a, struct str name, bool base) {
         const struct value *body = base && k->base ? value_dup(a, k->base) : &value_empty_map;
 
         body = value_with(a, body, STR("apiVersion"), value_string(a, k->api_version, 0));
         body = value_with(a, body, STR("kind"), value_string(a, k->name, 0));
-        body = value_with_path(a, body, (const struct str[]){ STR("metadata"), STR("name") }, 2,
+        return value_with_path(a, body, (const struct str[]){ STR("metadata"), STR("name") }, 2,
                                value_string(a, name, 0));
-        return body_change(k, r, a, body, random_below(r, 5));
+}
+
+const struct value *body_new(const struct kind *k, struct random *r, struct arena *a, struct str name, bool base) {
+        return body_change(k, r, a, named(k, a, name, base), random_below(r, 5));
+}
+
+const struct value *body_plain(const struct kind *k, struct random *r, struct arena *a, struct str name) {
+        return change(k->parts, k->common_count, r, a, named(k, a, name, true), 1);
 }
 
 /* --- faults --- */

@@ -26,9 +26,12 @@ struct part {
 struct kind {
         struct str name, api_version, plural;
         bool status, scale, custom;
+        bool cluster;             /* outside of namespaces */
+        bool no_deletecollection;
         const struct value *base;
         const struct part *parts, *status_parts;
         size_t part_count, status_part_count;
+        size_t common_count; /* so many parts come first that every kind has */
 };
 
 struct kinds {
@@ -43,6 +46,8 @@ const struct yaml_document *yaml_load(const char *path, struct arena *a, size_t 
 
 /* An object of that name with some parts; without `base` it is likely to lack what is required. */
 const struct value *body_new(const struct kind *k, struct random *r, struct arena *a, struct str name, bool base);
+/* The same with nothing but its base and one part that every kind has: valid as a rule. */
+const struct value *body_plain(const struct kind *k, struct random *r, struct arena *a, struct str name);
 /* With up to `count` parts set. */
 const struct value *body_change(const struct kind *k, struct random *r, struct arena *a, const struct value *body,
                                 unsigned count);

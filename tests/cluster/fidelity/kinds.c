@@ -64,8 +64,11 @@ static void read_kind(const char *path, struct arena *a, const struct value *com
         k->base = value_getc(from, "base");
         k->status = has_subresource(from, "status");
         k->scale = has_subresource(from, "scale");
+        k->cluster = value_truth(value_getc(from, "cluster"), false);
+        k->no_deletecollection = str_eqc(value_text(value_getc(from, "without")), "deletecollection");
         k->custom = str_contains(k->api_version, STR("fidelity"));
         read_parts(path, a, common, list, &k->part_count);
+        k->common_count = k->part_count;
         read_parts(path, a, parts, list, &k->part_count);
         for (int i = 0; i < 3; i++) /* what a kind has of its own comes more often than what it shares */
                 read_parts(path, a, more, list, &k->part_count);

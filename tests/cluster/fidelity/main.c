@@ -8,7 +8,8 @@
  * Environment: that of tests/cluster, without a controller manager, and
  *      FIDELITY_SEED       repeats a run (default: another each time; it is printed)
  *      FIDELITY_SECONDS    the short form: as many requests as fit (default 75)
- *      FIDELITY_REQUESTS   the long form: so many; then every kind must have had FIDELITY_EACH (default 100) of each verb
+ *      FIDELITY_REQUESTS   the long form: at least so many, and until every kind has had FIDELITY_EACH (default 100) of each
+ *                          verb; FIDELITY_SECONDS (then 7200) end it all the same
  *      FIDELITY_KIND, FIDELITY_EPISODE    only this kind, only this episode
  *      FIDELITY_SHRINK     how many kinds of differences get their steps reduced (default 10)
  */
@@ -21,9 +22,7 @@
 #include "known.h"
 #include "run.h"
 
-#define EPISODE_STEPS 60
-#define MAX_KINDS     32
-#define LINE_TEXT     160 /* of one side, in a line */
+#define MAX_KINDS 40
 
 struct tally {
         unsigned asked, differed, known;
@@ -70,7 +69,7 @@ static void read_options(void) {
         options.run = (unsigned long long)t.tv_sec & 0xffffff;
         options.max_requests = (unsigned)number_of("FIDELITY_REQUESTS", 0);
         options.each = (unsigned)number_of("FIDELITY_EACH", 100);
-        options.deadline_s = now_s() + (options.max_requests ? 3600 : number_of("FIDELITY_SECONDS", 75));
+        options.deadline_s = now_s() + number_of("FIDELITY_SECONDS", options.max_requests ? 7200 : 75);
         options.kind = getenv("FIDELITY_KIND");
         options.episode = number_of("FIDELITY_EPISODE", -1);
         options.shrink = (unsigned)number_of("FIDELITY_SHRINK", 10);
@@ -129,7 +128,7 @@ static void print_difference(unsigned long episode, const struct step *s, const 
 static void print_way(struct twins *twins, unsigned long episode, const struct step *steps, size_t count,
                       struct str place) {
         static unsigned shrunk;
-        bool dropped[EPISODE_STEPS] = { false };
+        bool dropped[DECK_MAX] = { false };
         char namespace[64];
 
         for (size_t i = 0; i + 1 < count; i++)
@@ -194,21 +193,19 @@ static bool is_parted(const struct step *s, const struct result *r) {
 
 static void run_episode(struct twins *twins, unsigned long number, const struct kind *k) {
         struct arena *a = arena_new(0);
-        struct step steps[EPISODE_STEPS];
-        unsigned tried[VERBS] = { 0 };
+        struct step steps[DECK_MAX];
         struct episode e;
         struct run run;
         char namespace[64];
 
         snprintf(namespace, sizeof namespace, "f-%llx-%llx-%lu", (unsigned long long)options.seed, options.run, number);
         run_begin(&run, twins, namespace);
-        episode_begin(&e, k, options.seed * 1000003 + number, a, tried);
-        for (size_t i = 0; i < EPISODE_STEPS && now_s() < options.deadline_s; i++) {
+        episode_begin(&e, k, options.seed * 1000003 + number, a);
+        for (size_t i = 0; now_s() < options.deadline_s && episode_next(&e, &steps[i]); i++) {
                 struct result result;
                 struct str place;
                 enum judgement judgement;
 
-                episode_next(&e, &steps[i]);
                 run_step(&run, &steps[i], a, &result);
                 judgement = judge(k, &steps[i], &result, a, &place);
                 if (judgement == NEW) {
@@ -224,20 +221,40 @@ static void run_episode(struct twins *twins, unsigned long number, const struct 
         arena_free(a);
 }
 
+static bool had_enough(const struct kind *k) {
+        for (enum verb v = 0; v < VERBS; v++)
+                if (kind_has_verb(k, v) && tallies[k - kinds.list][v].asked < options.each)
+                        return false;
+        return true;
+}
+
+static bool all_had_enough(void) {
+        for (size_t k = 0; k < kinds.count; k++)
+                if (!had_enough(&kinds.list[k]) && (!options.kind || str_eqc(kinds.list[k].name, options.kind)))
+                        return false;
+        return true;
+}
+
 static bool goes_on(void) {
-        return now_s() < options.deadline_s && (!options.max_requests || requests < options.max_requests);
+        return now_s() < options.deadline_s &&
+               (!options.max_requests || requests < options.max_requests || !all_had_enough());
+}
+
+/* Which kind an episode is of depends on its number alone; episodes of kinds that had enough are left out. */
+static bool is_wanted(unsigned long episode, const struct kind *k) {
+        if (options.kind && !str_eqc(k->name, options.kind))
+                return false;
+        if (options.episode >= 0)
+                return (unsigned long)options.episode == episode;
+        return !options.max_requests || !had_enough(k) || all_had_enough();
 }
 
 static void run_all(struct twins *twins) {
-        for (unsigned long i = 0; goes_on(); i++) {
+        for (unsigned long i = 0; goes_on() && (options.episode < 0 || i <= (unsigned long)options.episode); i++) {
                 const struct kind *k = &kinds.list[i % kinds.count];
 
-                if (options.kind && !str_eqc(k->name, options.kind))
-                        continue;
-                if (options.episode < 0 || (unsigned long)options.episode == i)
+                if (is_wanted(i, k))
                         run_episode(twins, i, k);
-                if (options.episode >= 0 && i >= (unsigned long)options.episode)
-                        break;
         }
 }
 

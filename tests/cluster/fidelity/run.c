@@ -34,6 +34,11 @@ void run_begin(struct run *r, struct twins *twins, const char *namespace) {
 
         *r = (struct run){ twins, pairs_new() };
         pairs_add(r->pairs, "Fns", str_from(namespace), str_from(namespace));
+        for (int i = 0; i < SUBJECTS; i++) {
+                struct str name = arena_strf(a, "%s-%d", namespace, i);
+
+                pairs_add(r->pairs, arena_strf(a, "F%d", i).p, name, name);
+        }
         ask_alike(twins, KUBE_POST, STR("/api/v1/namespaces"),
                   arena_strf(a, "{\"metadata\":{\"name\":\"%s\"}}", namespace), a, answers);
         for (enum side side = SIDE_REAL; side < SIDE_COUNT; side++)
@@ -183,8 +188,9 @@ void run_shrink(struct twins *twins, const char *namespace, const struct step *s
 
 static void wait_until_served(struct twins *twins, const struct value *crd, struct arena *a) {
         const struct value *spec = value_getc(crd, "spec");
-        struct str path = arena_strf(a, "/apis/%.*s/v1/namespaces/default/%.*s",
-                                     STR_FMT(value_text(value_getc(spec, "group"))),
+        bool namespaced = str_eqc(value_text(value_getc(spec, "scope")), "Namespaced");
+        struct str path = arena_strf(a, "/apis/%.*s/v1/%s%.*s", STR_FMT(value_text(value_getc(spec, "group"))),
+                                     namespaced ? "namespaces/default/" : "",
                                      STR_FMT(value_text(value_path(spec, "names", "plural", NULL))));
         struct twin_answer answers[SIDE_COUNT] = { 0 };
 

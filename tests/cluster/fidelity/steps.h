@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An episode: a few dozen requests to one kind in a namespace of its own, to objects that come and go, by three managers.
- * The next step is drawn with what is known of the objects from the answers so far.
+ * An episode: a few dozen requests to one kind in a namespace of its own, to objects that come and go, by three
+ * managers. Which verbs says the deck; the next step is drawn with what is known of the objects from the answers so
+ * far. Objects outside of namespaces have names of the episode and, as long as no step takes it, a label that its lists
+ * ask for.
  */
 #ifndef TRUCE_FIDELITY_STEPS_H
 #define TRUCE_FIDELITY_STEPS_H
 
-#include "bodies.h"
+#include "deck.h"
 #include "kube/transport.h"
 
 #define SUBJECTS 3
 #define MANAGERS 3
 #define VERSIONS 64
-
-enum verb {
-        CREATE, GET, LIST, UPDATE, MERGE, JSON, STRATEGIC, APPLY, APPLY_DRY, STATUS, SCALE, DELETE, DELETECOLLECTION,
-        WATCH, VERBS,
-};
-extern const char *const verb_names[VERBS];
 
 /* A request with labels (compare.h) instead of what the sides do not share. */
 struct step {
@@ -32,8 +28,10 @@ struct step {
 
 struct subject {
         struct str name;
-        const struct value *live; /* with labels; NULL: not there, as far as known */
-        const struct value *applied[MANAGERS];
+        const struct value *live;              /* with labels; NULL: not there, as far as known */
+        const struct value *applied[MANAGERS]; /* what was taken */
+        const struct value *offered;           /* by the last apply */
+        int offering;                          /* manager */
 };
 
 struct episode {
@@ -41,18 +39,16 @@ struct episode {
         struct random random;
         struct arena *arena; /* of everything here */
         unsigned steps;
-        unsigned *tried; /* requests so far by verb: what is rare comes more often */
+        struct deck deck;
         struct subject subjects[SUBJECTS];
         struct str versions[VERSIONS]; /* labels */
         unsigned version_count;
         struct str continue_label;
 };
 
-void episode_begin(struct episode *e, const struct kind *kind, uint64_t seed, struct arena *a, unsigned *tried);
-void episode_next(struct episode *e, struct step *ret_step);
+void episode_begin(struct episode *e, const struct kind *kind, uint64_t seed, struct arena *a);
+/* False at the end. */
+bool episode_next(struct episode *e, struct step *ret_step);
 /* What the step was answered with: body with labels, NULL where it is no JSON. */
 void episode_learn(struct episode *e, const struct step *s, int status, const struct value *body);
-/* Can the kind be asked this at all? */
-bool kind_has_verb(const struct kind *k, enum verb verb);
-
 #endif
