@@ -21,38 +21,15 @@
 # another left behind, or for more objects: a Service costs the more the more Services there are.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
 objects=${1:-1000}
 rounds=${2:-3}
 idle_s=${BENCH_IDLE_S:-60}
 controllers=${BENCH_CONTROLLERS:-1}
-build=${TRUCE_BUILD_DIR:-$root/build/release}
-truce=$build/src/truce
-floor=$build/tests/bench/bench_floor
-work=$(mktemp -d "${TMPDIR:-/tmp}/truce-bench.XXXXXX")
-agent=
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$here/lib.sh"
 
-end() {
-	[ -z "$agent" ] || kill -KILL "$agent" 2>/dev/null || true
-	"$root/tests/cluster/cluster" down "$work/cluster" >/dev/null 2>&1 || true
-	rm -rf "$work"
-}
-trap end EXIT
-
-for program in "$truce" "$floor"; do
-	[ -x "$program" ] || {
-		printf 'there is no %s: cmake --preset release && ninja -C build/release\n' "$program" >&2
-		exit 1
-	}
-done
-cluster() { "$root/tests/cluster/cluster" "$@" >/dev/null; }
-cluster up "$work/cluster" --no-podsim
-environment=$("$root/tests/cluster/cluster" env "$work/cluster")
-eval "$environment"
 kubectl() { "$TRUCE_TEST_KUBECTL" --kubeconfig="$TRUCE_TEST_KUBECONFIG" "$@"; }
 
-now_ms() { date +%s%3N; }
-median() { sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
 note() { printf '%s\n' "$2" >>"$work/$1"; }
 value() { median <"$work/$1"; }
 # server_ms: the CPU time of the control plane.
@@ -73,7 +50,7 @@ settle() {
 measure() {
 	local name=$1 before from own
 	shift
-	[ "$controllers" = 1 ] || cluster stop "$work/cluster" controller-manager
+	[ "$controllers" = 1 ] || cluster stop controller-manager
 	settle
 	before=$(server_ms)
 	from=$(now_ms)
@@ -88,7 +65,7 @@ measure() {
 	note "$name-own" "$(awk '{ print int(($1 + $2) * 1000) }' <<<"$own")"
 	settle
 	note "$name-server" $(($(server_ms) - before))
-	[ "$controllers" = 1 ] || cluster start "$work/cluster" controller-manager
+	[ "$controllers" = 1 ] || cluster start controller-manager
 }
 ratio() { awk -v a="$(value "$1")" -v b="$(value "$2")" 'BEGIN { printf "%.2f", a / b }'; }
 
@@ -166,21 +143,21 @@ wait_log() {
 	done
 }
 # In nanoseconds: a converged minute is too little for clock ticks.
-cpu_ns() { awk '{ ns += $1 } END { printf "%d", ns }' "/proc/$agent/task"/*/schedstat; }
-memory() { awk -v key="$1:" '$1 == key { printf "%.1f", $2 / 1024 }' "/proc/$agent/status"; }
+cpu_ns() { awk '{ ns += $1 } END { printf "%d", ns }' "/proc/$started/task"/*/schedstat; }
+memory() { awk -v key="$1:" '$1 == key { printf "%.1f", $2 / 1024 }' "/proc/$started/status"; }
 
 # daemon NAMESPACE: starts it and waits until it is synced.
 daemon() {
 	local list
 	mapfile -t list < <(flags "$1")
 	"$truce" run "${list[@]}" --poll-interval "$2" >"$work/run.log" 2>&1 &
-	agent=$!
+	started=$!
 	wait_log 1
 }
 stop_daemon() {
-	kill -TERM "$agent"
-	wait "$agent" || true
-	agent=
+	kill -TERM "$started"
+	wait "$started" || true
+	started=
 }
 
 daemon_figures() {

@@ -8,38 +8,16 @@
 # Both without controllers, so that the API alone is measured. The real server speaks HTTP/2 over TLS, the sandbox HTTP/1.1.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
 objects=${1:-1000}
 rounds=${2:-3}
-build=${TRUCE_BUILD_DIR:-$root/build/release}
-truce=$build/src/truce
-floor=$build/tests/bench/bench_floor
-work=$(mktemp -d "${TMPDIR:-/tmp}/truce-bench.XXXXXX")
-sandbox=
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$here/lib.sh"
+cluster stop controller-manager
 
-end() {
-	[ -z "$sandbox" ] || kill -KILL "$sandbox" 2>/dev/null || true
-	"$root/tests/cluster/cluster" down "$work/cluster" >/dev/null 2>&1 || true
-	rm -rf "$work"
-}
-trap end EXIT
-
-for program in "$truce" "$floor"; do
-	[ -x "$program" ] || {
-		printf 'there is no %s: cmake --preset release && ninja -C build/release\n' "$program" >&2
-		exit 1
-	}
-done
-"$root/tests/cluster/cluster" up "$work/cluster" --no-podsim >/dev/null
-environment=$("$root/tests/cluster/cluster" env "$work/cluster")
-eval "$environment"
-"$root/tests/cluster/cluster" stop "$work/cluster" controller-manager >/dev/null 2>&1 || true
-
-rss() { awk '/^(VmRSS|RssAnon):/ { printf "%s %.1f MiB  ", $1, $2 / 1024 }' "/proc/$sandbox/status"; }
-median() { sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
+rss() { awk '/^(VmRSS|RssAnon):/ { printf "%s %.1f MiB  ", $1, $2 / 1024 }' "/proc/$started/status"; }
 
 "$truce" sandbox --no-controllers --kubeconfig "$work/kubeconfig" >/dev/null &
-sandbox=$!
+started=$!
 for _ in $(seq 100); do
 	[ ! -s "$work/kubeconfig" ] || break
 	sleep 0.1
@@ -61,9 +39,9 @@ ask() {
 # ms SIDE FILE: how long its requests take, 8 at a time.
 ms() {
 	local from
-	from=$(date +%s%3N)
+	from=$(now_ms)
 	ask "$1" --parallel --parallel-max 8 -K "$2" >/dev/null 2>&1
-	printf '%s\n' $(($(date +%s%3N) - from))
+	printf '%s\n' $(($(now_ms) - from))
 }
 
 measure() {
