@@ -12,10 +12,9 @@
 
 static void ask_alike(struct twins *twins, enum kube_method method, struct str path, struct str body, struct arena *a,
                       struct twin_answer ret_answers[SIDE_COUNT]) {
-        const struct twin_request request = { .method = method,
-                                              .path = path,
-                                              .content_type = body.n ? "application/json" : NULL,
-                                              .body = body };
+        const struct twin_request request = {
+                .method = method, .path = path, .content_type = body.n ? "application/json" : NULL, .body = body
+        };
         const struct twin_request both[SIDE_COUNT] = { request, request };
 
         twins_ask(twins, both, a, ret_answers);
@@ -25,12 +24,19 @@ static void ask_alike(struct twins *twins, enum kube_method method, struct str p
         }
 }
 
-/* What controllers put into a namespace; the real server has none, the sandbox always does it. */
-static const char *const furniture[] = { "serviceaccounts/default", "configmaps/kube-root-ca.crt" };
-
-void run_begin(struct run *r, struct twins *twins, const char *namespace) {
-        struct arena *a = arena_new(0);
+static void make(struct twins *twins, struct str path, struct str body, struct arena *a) {
         struct twin_answer answers[SIDE_COUNT];
+
+        ask_alike(twins, KUBE_POST, path, body, a, answers);
+        for (enum side side = SIDE_REAL; side < SIDE_COUNT; side++)
+                if (answers[side].status != 201) {
+                        fprintf(stderr, "fidelity: %.*s: %.*s\n", STR_FMT(path), STR_FMT(answers[side].body));
+                        exit(1);
+                }
+}
+
+void run_begin(struct run *r, struct twins *twins, const struct kind *k, const char *namespace) {
+        struct arena *a = arena_new(0);
 
         *r = (struct run){ twins, pairs_new() };
         pairs_add(r->pairs, "Fns", str_from(namespace), str_from(namespace));
@@ -39,16 +45,10 @@ void run_begin(struct run *r, struct twins *twins, const char *namespace) {
 
                 pairs_add(r->pairs, arena_strf(a, "F%d", i).p, name, name);
         }
-        ask_alike(twins, KUBE_POST, STR("/api/v1/namespaces"),
-                  arena_strf(a, "{\"metadata\":{\"name\":\"%s\"}}", namespace), a, answers);
-        for (enum side side = SIDE_REAL; side < SIDE_COUNT; side++)
-                if (answers[side].status != 201) {
-                        fprintf(stderr, "fidelity: namespace %s: %.*s\n", namespace, STR_FMT(answers[side].body));
-                        exit(1);
-                }
-        for (size_t i = 0; i < sizeof furniture / sizeof *furniture; i++)
-                ask_alike(twins, KUBE_DELETE, arena_strf(a, "/api/v1/namespaces/%s/%s", namespace, furniture[i]),
-                          (struct str){ 0 }, a, answers);
+        make(twins, STR("/api/v1/namespaces"), arena_strf(a, "{\"metadata\":{\"name\":\"%s\"}}", namespace), a);
+        if (k->account)
+                make(twins, arena_strf(a, "/api/v1/namespaces/%s/serviceaccounts", namespace),
+                     value_canonical(a, k->account), a);
         arena_free(a);
 }
 
@@ -86,8 +86,8 @@ static struct str story_of(struct arena *a, const struct value *events) {
         for (size_t i = 0; i < value_count(events); i++) {
                 struct str name = value_text(value_path(events->list.items[i], "object", "metadata", "name", NULL));
 
-                buf_addf(&out, "%s%.*s %.*s", i ? ", " : "", STR_FMT(value_text(value_getc(events->list.items[i], "type"))),
-                         STR_FMT(name));
+                buf_addf(&out, "%s%.*s %.*s", i ? ", " : "",
+                         STR_FMT(value_text(value_getc(events->list.items[i], "type"))), STR_FMT(name));
         }
         return arena_str(a, buf_str(&out));
 }
@@ -112,7 +112,8 @@ static void compare_status(const struct result *r, struct arena *a, struct diffe
 
 static void compare_answers(struct run *run, const struct step *s, struct arena *a, struct result *r) {
         bool stream = s->verb == WATCH && r->answers[SIDE_REAL].status == 200 && r->answers[SIDE_SANDBOX].status == 200;
-        const struct value *real = stream ? events_of(a, r->answers[SIDE_REAL].body) : parse(a, r->answers[SIDE_REAL].body);
+        const struct value *real =
+                stream ? events_of(a, r->answers[SIDE_REAL].body) : parse(a, r->answers[SIDE_REAL].body);
         const struct value *sandbox =
                 stream ? events_of(a, r->answers[SIDE_SANDBOX].body) : parse(a, r->answers[SIDE_SANDBOX].body);
 
@@ -149,14 +150,14 @@ void run_step(struct run *run, const struct step *s, struct arena *a, struct res
 
 /* --- shrinking --- */
 
-static bool still_differs(struct twins *twins, const char *namespace, unsigned attempt, const struct step *steps,
-                          size_t count, struct str place, const bool *dropped) {
+static bool still_differs(struct twins *twins, const struct kind *k, const char *namespace, unsigned attempt,
+                          const struct step *steps, size_t count, struct str place, const bool *dropped) {
         struct arena *a = arena_new(0);
         struct result result = { 0 };
         struct run run;
         bool found = false;
 
-        run_begin(&run, twins, arena_strf(a, "%s-%u", namespace, attempt).p);
+        run_begin(&run, twins, k, arena_strf(a, "%s-%u", namespace, attempt).p);
         for (size_t i = 0; i < count; i++)
                 if (!dropped[i])
                         run_step(&run, &steps[i], a, &result);
@@ -167,8 +168,8 @@ static bool still_differs(struct twins *twins, const char *namespace, unsigned a
         return found;
 }
 
-void run_shrink(struct twins *twins, const char *namespace, const struct step *steps, size_t count, struct str place,
-                bool *dropped) {
+void run_shrink(struct twins *twins, const struct kind *k, const char *namespace, const struct step *steps,
+                size_t count, struct str place, bool *dropped) {
         unsigned attempt = 0;
 
         for (size_t size = count / 2; size; size /= 2)
@@ -179,7 +180,7 @@ void run_shrink(struct twins *twins, const char *namespace, const struct step *s
                         for (size_t j = i; j < i + size && j + 1 < count; j++)
                                 dropped[j] = true;
                         if (memcmp(before, dropped, count * sizeof *dropped) != 0 &&
-                            !still_differs(twins, namespace, attempt++, steps, count, place, dropped))
+                            !still_differs(twins, k, namespace, attempt++, steps, count, place, dropped))
                                 memcpy(dropped, before, count * sizeof *dropped);
                 }
 }
