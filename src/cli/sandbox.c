@@ -172,6 +172,7 @@ static struct str server_url(const struct sandbox_verb *v) {
 
 static int start(struct sandbox_verb *v, struct err *err) {
         const struct sandbox_options o = { .no_controllers = !v->flags.controllers,
+                                           .events = true,
                                            .pod_ready_ms = v->flags.pod_ready_ms };
         int r = add_users(v, err);
 

@@ -12,28 +12,31 @@
 #define MANAGER              "kube-controller-manager"
 #define USER(name)           "system:serviceaccount:kube-system:" name
 
+#define ROW(group, plural, version, kind, user, component, run)                                                        \
+        { group, plural, version, kind, MANAGER, USER(user), component, run }
+
 const struct controller controllers_table[RES_COUNT] = {
-        [RES_POD] = { "", "pods", "v1", "Pod", "kubelet", "system:node:" SANDBOX_NODE, pod_run },
-        [RES_REPLICASET] = { "apps", "replicasets", "apps/v1", "ReplicaSet", MANAGER, USER("replicaset-controller"),
-                             replicaset_run },
-        [RES_REPLICATIONCONTROLLER] = { "", "replicationcontrollers", "v1", "ReplicationController", MANAGER,
-                                        USER("replication-controller"), replicaset_run },
-        [RES_DEPLOYMENT] = { "apps", "deployments", "apps/v1", "Deployment", MANAGER, USER("deployment-controller"),
-                             deployment_run },
-        [RES_STATEFULSET] = { "apps", "statefulsets", "apps/v1", "StatefulSet", MANAGER, USER("statefulset-controller"),
-                              statefulset_run },
-        [RES_DAEMONSET] = { "apps", "daemonsets", "apps/v1", "DaemonSet", MANAGER, USER("daemon-set-controller"),
-                            daemonset_run },
-        [RES_JOB] = { "batch", "jobs", "batch/v1", "Job", MANAGER, USER("job-controller"), job_run },
-        [RES_CRONJOB] = { "batch", "cronjobs", "batch/v1", "CronJob", MANAGER, USER("cronjob-controller"),
-                          cronjob_run },
-        [RES_AUTOSCALER] = { "autoscaling", "horizontalpodautoscalers", "autoscaling/v2", "HorizontalPodAutoscaler",
-                             MANAGER, USER("horizontal-pod-autoscaler"), autoscaler_run },
-        [RES_REVISION] = { "apps", "controllerrevisions", "apps/v1", "ControllerRevision", MANAGER, "", NULL },
-        [RES_CLAIM] = { "", "persistentvolumeclaims", "v1", "PersistentVolumeClaim", MANAGER,
-                        USER("persistent-volume-binder"), claim_run },
-        [RES_VOLUME] = { "", "persistentvolumes", "v1", "PersistentVolume", MANAGER, USER("persistent-volume-binder"),
-                         volume_run },
+        [RES_POD] = { "", "pods", "v1", "Pod", "kubelet", "system:node:" SANDBOX_NODE, "kubelet", pod_run },
+        [RES_REPLICASET] = ROW("apps", "replicasets", "apps/v1", "ReplicaSet", "replicaset-controller",
+                               "replicaset-controller", replicaset_run),
+        [RES_REPLICATIONCONTROLLER] = ROW("", "replicationcontrollers", "v1", "ReplicationController",
+                                          "replication-controller", "replication-controller", replicaset_run),
+        [RES_DEPLOYMENT] = ROW("apps", "deployments", "apps/v1", "Deployment", "deployment-controller",
+                               "deployment-controller", deployment_run),
+        [RES_STATEFULSET] = ROW("apps", "statefulsets", "apps/v1", "StatefulSet", "statefulset-controller",
+                                "statefulset-controller", statefulset_run),
+        [RES_DAEMONSET] = ROW("apps", "daemonsets", "apps/v1", "DaemonSet", "daemon-set-controller",
+                              "daemonset-controller", daemonset_run),
+        [RES_JOB] = ROW("batch", "jobs", "batch/v1", "Job", "job-controller", "job-controller", job_run),
+        [RES_CRONJOB] = ROW("batch", "cronjobs", "batch/v1", "CronJob", "cronjob-controller", "cronjob-controller",
+                            cronjob_run),
+        [RES_AUTOSCALER] = ROW("autoscaling", "horizontalpodautoscalers", "autoscaling/v2", "HorizontalPodAutoscaler",
+                               "horizontal-pod-autoscaler", "horizontal-pod-autoscaler", autoscaler_run),
+        [RES_REVISION] = { "apps", "controllerrevisions", "apps/v1", "ControllerRevision", MANAGER, "", "", NULL },
+        [RES_CLAIM] = ROW("", "persistentvolumeclaims", "v1", "PersistentVolumeClaim", "persistent-volume-binder",
+                          "persistentvolume-controller", claim_run),
+        [RES_VOLUME] = ROW("", "persistentvolumes", "v1", "PersistentVolume", "persistent-volume-binder",
+                           "persistentvolume-controller", volume_run),
 };
 
 /* One object somebody has to look at. */
@@ -317,6 +320,10 @@ void controllers_reset(struct controllers *ctl) {
         maps_free(ctl);
         maps_new(ctl);
         memset(ctl->orphans, 0, sizeof ctl->orphans);
+        if (ctl->recorder) {
+                recorder_free(ctl->recorder);
+                ctl->recorder = recorder_new();
+        }
 }
 
 struct controllers *controllers_new(struct sandbox *s) {
@@ -327,6 +334,8 @@ struct controllers *controllers_new(struct sandbox *s) {
 
         ctl->s = s;
         maps_new(ctl);
+        if (s->options.events)
+                ctl->recorder = recorder_new();
         call_begin(&c, s, a, &reply, controllers_table[RES_POD].manager);
         c.user = str_from(controllers_table[RES_POD].user);
         make_node(&c);
@@ -338,5 +347,6 @@ void controllers_free(struct controllers *ctl) {
         if (!ctl)
                 return;
         maps_free(ctl);
+        recorder_free(ctl->recorder);
         free(ctl);
 }

@@ -21,6 +21,8 @@
  *   sandbox.truce.dev/load-cpu: 900m     on the scaled object: what its Pods use together, in equal parts; /load-memory
  *   objects of metrics.k8s.io PodMetrics, when a CRD (pods.metrics.k8s.io) is there; they come first
  *
+ * Events are written when sandbox_options.events says so; expiry.h ends them.
+ *
  * Differences from a cluster: docs/testing.md. Autoscalers look 15 s after a change instead of every 15 s.
  *
  * Source: pkg/controller of Kubernetes v1.37; conditions and orders of writes were compared with a real one.

@@ -78,6 +78,7 @@ static int64_t measure(struct autoscale *s, const struct value **ret_name) {
         set(s, "currentMetrics", value_list_end(&current, a, 0));
         /* With one that cannot be read a size may only grow. */
         if (failed.why && most <= s->current) {
+                look_event(s->l, s->v->value, WARNING, failed.reason, "%.*s", STR_FMT(value_text(failed.why)));
                 autoscale_condition(s, "ScalingActive", false, failed.reason,
                                     make_textf(a, "the HPA was unable to compute the replica count: %.*s",
                                                STR_FMT(value_text(failed.why))));
@@ -104,16 +105,24 @@ static int64_t decide(struct autoscale *s) {
                 disable(s);
                 return 0;
         }
-        if (s->current > s->most)
+        if (s->current > s->most) {
+                s->why = "Current number of replicas above Spec.MaxReplicas";
                 return s->most;
-        if (s->current < s->least)
+        }
+        if (s->current < s->least) {
+                s->why = "Current number of replicas below Spec.MinReplicas";
                 return s->least;
+        }
         if (!value_text(value_path(s->scale, "status", "selector", NULL)).n) {
                 autoscale_condition(s, "ScalingActive", false, "InvalidSelector",
                                     make_text(s->l->a, "the HPA target's scale is missing a selector"));
                 return -1;
         }
         int64_t desired = measure(s, &name);
+        if (desired > s->current && name)
+                s->why = arena_strf(s->l->a, "%.*s above target", STR_FMT(value_text(name))).p;
+        else
+                s->why = "All metrics below target";
         return desired < 0 ? -1 : autoscale_pace(s, desired);
 }
 
@@ -126,6 +135,8 @@ static bool rescale(struct autoscale *s, int64_t size) {
         ok = find_target(s) == NULL && scale_set(c, s->target, size) == 0;
         c->at.subresource = (struct str){ 0 };
         if (!ok) {
+                look_event(s->l, s->v->value, WARNING, "FailedRescale", "New size: %" PRId64 "; reason: %s; error: %.*s",
+                           size, s->why, STR_FMT(look_why(s->l)));
                 autoscale_condition(s, "AbleToScale", false, "FailedUpdateScale",
                                     make_textf(a, "the HPA controller was unable to update the target scale: %.*s",
                                                STR_FMT(look_why(s->l))));
@@ -135,6 +146,7 @@ static bool rescale(struct autoscale *s, int64_t size) {
                             make_textf(a, "the HPA controller was able to update the target scale to %" PRId64, size));
         autoscale_condition(s, "ScaledToZero", false, "NotScaledToZero",
                             make_text(a, "the HPA controller did not scale the workload to zero"));
+        look_event(s->l, s->v->value, NORMAL, "SuccessfulRescale", "New size: %" PRId64 "; reason: %s", size, s->why);
         autoscale_note_event(s, size - s->current);
         set(s, "lastScaleTime", make_str(a, c->now));
         return true;
@@ -157,6 +169,7 @@ static bool work(struct autoscale *s) {
         bool ok = true;
 
         if (why) {
+                look_event(s->l, s->v->value, WARNING, "FailedGetScale", "%.*s", STR_FMT(value_text(why)));
                 autoscale_condition(s, "AbleToScale", false, "FailedGetScale",
                                     make_textf(s->l->a,
                                                "the HPA controller was unable to get the target's current scale: "

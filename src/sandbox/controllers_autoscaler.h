@@ -35,6 +35,7 @@ struct autoscale {
         struct version *target;
         const struct value *scale;
         int64_t current, least, most;
+        const char *why; /* of the size that was decided, as the Event says */
 };
 
 /* Sets a condition in a->status. */

@@ -44,6 +44,16 @@ static void note_active(struct cron *k, const struct version *job) {
         k->active_count++;
 }
 
+static bool was_active(const struct cron *k, const struct version *job) {
+        const struct value *list = value_path(k->v->value, "status", "active", NULL);
+        struct str uid = meta_text(job->value, "uid");
+
+        for (size_t i = 0; i < value_count(list); i++)
+                if (str_eq(value_text(value_getc(list->list.items[i], "uid")), uid))
+                        return true;
+        return false;
+}
+
 static void gather(struct cron *k) {
         const struct value *status = value_getc(k->v->value, "status");
 
@@ -55,7 +65,11 @@ static void gather(struct cron *k) {
 
                 if (!is_finished(k->jobs[i], "Complete") && !is_finished(k->jobs[i], "Failed"))
                         note_active(k, k->jobs[i]);
-                else if (is_finished(k->jobs[i], "Complete") && time_ms(end) > time_ms(k->last_success))
+                else if (was_active(k, k->jobs[i]))
+                        look_event(k->l, k->v->value, NORMAL, "SawCompletedJob", "Saw completed job: %.*s, condition: %s",
+                                   STR_FMT(k->jobs[i]->name),
+                                   is_finished(k->jobs[i], "Complete") ? "Complete" : "Failed");
+                if (is_finished(k->jobs[i], "Complete") && time_ms(end) > time_ms(k->last_success))
                         k->last_success = end;
         }
 }
@@ -70,6 +84,15 @@ static int by_start(const void *left, const void *right) {
         return at != bt ? (at < bt ? -1 : 1) : str_cmp(meta_text(a, "name"), meta_text(b, "name"));
 }
 
+static bool delete_job(struct cron *k, struct version *job) {
+        struct str name = arena_str(k->l->a, job->name);
+
+        if (!look_delete(k->l, RES_JOB, job, NULL))
+                return false;
+        look_event(k->l, k->v->value, NORMAL, "SuccessfulDelete", "Deleted job %.*s", STR_FMT(name));
+        return true;
+}
+
 static bool trim(struct cron *k, const char *type, const char *limit, int64_t otherwise) {
         struct version **list = arena_alloc(k->l->a, k->job_count * sizeof *list);
         int64_t keep = int_or(value_getc(k->spec, limit), otherwise);
@@ -81,7 +104,7 @@ static bool trim(struct cron *k, const char *type, const char *limit, int64_t ot
                         list[n++] = k->jobs[i];
         qsort(list, n, sizeof *list, by_start);
         for (size_t i = 0; (int64_t)i < (int64_t)n - keep; i++)
-                ok &= look_delete(k->l, RES_JOB, list[i], NULL);
+                ok &= delete_job(k, list[i]);
         return ok;
 }
 
@@ -122,8 +145,12 @@ static bool make_job(struct cron *k, int64_t due) {
 
         if (look_find(k->l, RES_JOB, name))
                 return true;
-        if (!look_create(k->l, RES_JOB, job, NULL))
+        if (!look_create(k->l, RES_JOB, job, NULL)) {
+                look_event(k->l, k->v->value, WARNING, "FailedCreate", "Error creating job: %.*s",
+                           STR_FMT(look_why(k->l)));
                 return false;
+        }
+        look_event(k->l, k->v->value, NORMAL, "SuccessfulCreate", "Created job %.*s", STR_FMT(name));
         note_active(k, look_find(k->l, RES_JOB, name));
         return true;
 }
@@ -133,7 +160,7 @@ static bool stop_active(struct cron *k) {
 
         for (size_t i = 0; i < k->job_count; i++)
                 if (!is_finished(k->jobs[i], "Complete") && !is_finished(k->jobs[i], "Failed"))
-                        ok &= look_delete(k->l, RES_JOB, k->jobs[i], NULL);
+                        ok &= delete_job(k, k->jobs[i]);
         k->active = NULL;
         k->active_count = 0;
         return ok;
@@ -147,8 +174,13 @@ static bool start(struct cron *k) {
             !schedule_parse(value_text(value_getc(k->spec, "schedule")), &schedule))
                 return true;
         int64_t due = due_ms(k, &schedule);
-        if (!due || (str_eqc(policy, "Forbid") && k->active_count))
+        if (!due)
                 return true;
+        if (str_eqc(policy, "Forbid") && k->active_count) {
+                look_event(k->l, k->v->value, NORMAL, "JobAlreadyActive",
+                           "Not starting job because prior execution is running and concurrency policy is Forbid");
+                return true;
+        }
         if (str_eqc(policy, "Replace") && !stop_active(k))
                 return false;
         if (!make_job(k, due))

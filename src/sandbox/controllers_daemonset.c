@@ -38,7 +38,7 @@ static bool gather(struct daemon *d) {
                 if (is_deleting(all[i]->value))
                         d->has_leaving = true;
                 else if (pod_is_ended(all[i]->value) || d->pod || !d->is_wanted)
-                        ok &= look_delete(d->l, RES_POD, all[i], NULL);
+                        ok &= look_delete_pod(d->l, d->v->value, all[i]);
                 else
                         d->pod = all[i];
         }
@@ -93,7 +93,7 @@ static bool make_pod(struct daemon *d) {
         pod = with_meta_pair(a, pod, "labels", STR(HASH_LABEL), make_str(a, hash_of(d)));
         if (generation.n)
                 pod = with_meta_pair(a, pod, "labels", STR(GENERATION_LABEL), make_str(a, generation));
-        return look_create(d->l, RES_POD, with_tolerations(with_affinity(pod, a), a), NULL);
+        return look_create_pod(d->l, set, with_tolerations(with_affinity(pod, a), a));
 }
 
 static bool is_updated(const struct daemon *d) {
@@ -108,7 +108,7 @@ static bool act(struct daemon *d) {
                 return !d->is_wanted || d->has_leaving || make_pod(d);
         if (is_updated(d) || str_eqc(value_text(type), "OnDelete"))
                 return true;
-        return look_delete(d->l, RES_POD, d->pod, NULL);
+        return look_delete_pod(d->l, d->v->value, d->pod);
 }
 
 static bool tell(struct daemon *d) {

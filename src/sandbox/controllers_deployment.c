@@ -241,13 +241,18 @@ static bool create_current(struct rollout *r) {
         if (look_find(r->l, RES_REPLICASET, name))
                 return note_collision(r, collisions);
         if (!look_create(r->l, RES_REPLICASET, set, NULL)) {
-                note_progress(r, r->v->value, "False", "ReplicaSetCreateError",
-                              make_textf(a, "Failed to create new replica set \"%.*s\": %.*s", STR_FMT(name),
-                                         STR_FMT(look_why(r->l))));
+                const struct value *why = make_textf(a, "Failed to create new replica set \"%.*s\": %.*s",
+                                                     STR_FMT(name), STR_FMT(look_why(r->l)));
+
+                look_event(r->l, r->v->value, WARNING, "ReplicaSetCreateError", "%s", why->text.p);
+                note_progress(r, r->v->value, "False", "ReplicaSetCreateError", why);
                 return false;
         }
         r->sets[r->count] = set_read(look_find(r->l, RES_REPLICASET, name));
         r->current = &r->sets[r->count++];
+        if (r->current->size > 0)
+                look_event(r->l, r->v->value, NORMAL, "ScalingReplicaSet",
+                           "Scaled up replica set %.*s from 0 to %" PRId64, STR_FMT(name), r->current->size);
         return note_progress(r,
                              with_meta_pair(a, r->v->value, "annotations", STR(REVISION_ANNOTATION),
                                             make_textf(a, "%" PRId64, revision)),

@@ -36,7 +36,7 @@ struct look;
 
 struct controller {
         const char *group, *plural, *api_version, *kind;
-        const char *manager, *user;
+        const char *manager, *user, *component; /* who writes, and whom Events name */
         bool (*run)(struct look *l, struct version *live); /* NULL: only written, never looked at */
 };
 extern const struct controller controllers_table[RES_COUNT];
@@ -48,6 +48,7 @@ struct controllers {
         struct map *scalers;       /* autoscaler's uid → struct scaler */
         size_t orphans[RES_COUNT]; /* objects without controlling owner, of Pods and ReplicaSets */
         uint32_t addresses;        /* Pod addresses given out */
+        struct recorder *recorder; /* NULL: no Events */
 };
 
 /* One look at one object. */
@@ -91,6 +92,30 @@ bool look_status(struct look *l, struct version *v, const struct value *status);
 bool look_delete(struct look *l, enum res res, struct version *v, const struct delete_options *o);
 /* The message of the last refusal. */
 struct str look_why(struct look *l);
+
+/* --- Events, of the object that is looked at; none without a recorder --- */
+
+#define NORMAL  "Normal"
+#define WARNING "Warning"
+
+struct recorder;
+struct recorder *recorder_new(void);
+void recorder_free(struct recorder *r);
+
+void look_event(struct look *l, const struct value *about, const char *type, const char *reason, const char *fmt, ...)
+        PRINTF_LIKE(5, 6);
+/* The kubelet's, of one container: `field_path` is "spec.containers{web}". */
+void look_container_event(struct look *l, const struct value *pod, struct str field_path, const char *type,
+                          const char *reason, const char *fmt, ...) PRINTF_LIKE(6, 7);
+/* The scheduler's, of a Pod. */
+void look_scheduled(struct look *l, const struct value *pod);
+
+/*
+ * A Pod of `owner`, the object that is looked at, as most controllers create and delete them, with their Events. After a
+ * refusal look_why() tells.
+ */
+bool look_create_pod(struct look *l, const struct value *owner, const struct value *pod);
+bool look_delete_pod(struct look *l, const struct value *owner, struct version *pod);
 
 /* --- values --- */
 

@@ -136,15 +136,26 @@ static bool count_ends(struct job *j) {
 
 /* ---- acting ---- */
 
+static void tell_end(struct job *j, const struct verdict *verdict) {
+        if (str_eqc(str_from(verdict->type), "Complete"))
+                look_event(j->l, j->v->value, NORMAL, "Completed", "Job completed");
+        else
+                look_event(j->l, j->v->value, WARNING, verdict->reason, "%s", verdict->message);
+}
+
 static bool finish(struct job *j, const struct verdict *verdict) {
         bool ok = job_delete_active(j, 0, str_eqc(str_from(verdict->type), "Complete"));
 
         j->ready = 0;
         put(j, verdict->target, "True", verdict->reason, verdict->message);
         ok = count_ends(j) && ok;
-        if (j->terminating == 0)
+        bool ends = j->terminating == 0;
+        if (ends)
                 put(j, verdict->type, "True", verdict->reason, verdict->message);
-        return tell(j, true) && ok;
+        ok = tell(j, true) && ok;
+        if (ok && ends)
+                tell_end(j, verdict);
+        return ok;
 }
 
 /* Failed Pods are replaced after a pause that doubles. */
@@ -176,6 +187,8 @@ static bool go_on(struct job *j) {
 }
 
 static bool suspend(struct job *j) {
+        if (!condition_is(j->conditions, "Suspended", "True"))
+                look_event(j->l, j->v->value, NORMAL, "Suspended", "Job suspended");
         put(j, "Suspended", "True", "JobSuspended", "Job suspended");
         bool ok = job_delete_active(j, 0, true);
         j->ready = 0;
@@ -192,6 +205,8 @@ static bool work(struct job *j) {
         if (is_suspended(j)) {
                 ok = suspend(j) && ok;
         } else {
+                if (condition_is(j->conditions, "Suspended", "True"))
+                        look_event(j->l, j->v->value, NORMAL, "Resumed", "Job resumed");
                 if (condition_find(j->conditions, "Suspended"))
                         put(j, "Suspended", "False", "JobResumed", "Job resumed");
                 ok = go_on(j) && ok;

@@ -175,7 +175,7 @@ bool job_delete_active(struct job *j, size_t keep, bool uncounted) {
                 if (uncounted && job_has_finalizer(pod->value))
                         ok &= drop_finalizer(j->l, pod, &pod);
                 if (pod)
-                        ok &= look_delete(j->l, RES_POD, pod, NULL);
+                        ok &= look_delete_pod(j->l, j->v->value, pod);
                 j->terminating++;
         }
         return ok;
@@ -240,7 +240,7 @@ bool job_make_pods(struct job *j, size_t n) {
 
                 if (index < 0)
                         return true;
-                if (!look_create(j->l, RES_POD, taken ? with_index(j, pod, index) : pod, NULL))
+                if (!look_create_pod(j->l, j->v->value, taken ? with_index(j, pod, index) : pod))
                         return false;
                 j->active_count++;
         }

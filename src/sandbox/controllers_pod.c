@@ -249,6 +249,69 @@ static const struct value *pod_status(const struct sim *p) {
         return value_with(a, status, STR("conditions"), pod_conditions(p, value_getc(status, "conditions")));
 }
 
+/* ---- Events ---- */
+
+static bool has_run(const struct value *status) {
+        return value_path(status, "state", "running", NULL) || value_path(status, "state", "terminated", NULL);
+}
+
+/* What became of one container since `old`. */
+static void tell_container(struct look *l, const struct value *pod, const char *field, const struct value *old,
+                           const struct value *now) {
+        struct str name = value_text(value_getc(now, "name")), image = value_text(value_getc(now, "image"));
+        struct str reason = value_text(value_path(now, "state", "waiting", "reason", NULL));
+        struct str path = arena_strf(l->a, "spec.%s{%.*s}", field, STR_FMT(name));
+        bool has_restarted = has_run(old) && !value_equal(value_getc(old, "image"), value_getc(now, "image"));
+
+        if (value_equal(value_path(old, "state", "waiting", "reason", NULL),
+                        value_path(now, "state", "waiting", "reason", NULL)) &&
+            has_run(old) == has_run(now) && !has_restarted)
+                return;
+        if (has_restarted)
+                look_container_event(l, pod, path, NORMAL, "Killing",
+                                     "Container %.*s definition changed, will be restarted", STR_FMT(name));
+        if (str_eqc(reason, "ImagePullBackOff")) {
+                look_container_event(l, pod, path, NORMAL, "Pulling", "Pulling image \"%.*s\"", STR_FMT(image));
+                look_container_event(l, pod, path, WARNING, "Failed", "Failed to pull image \"%.*s\": not found",
+                                     STR_FMT(image));
+                look_container_event(l, pod, path, WARNING, "Failed", "Error: ErrImagePull");
+                look_container_event(l, pod, path, NORMAL, "BackOff", "Back-off pulling image \"%.*s\": not found",
+                                     STR_FMT(image));
+                look_container_event(l, pod, path, WARNING, "Failed", "Error: ImagePullBackOff");
+        } else if (str_eqc(reason, "CrashLoopBackOff")) {
+                look_container_event(l, pod, path, WARNING, "BackOff",
+                                     "Back-off restarting failed container %.*s in pod %.*s_%.*s(%.*s)", STR_FMT(name),
+                                     STR_FMT(l->name), STR_FMT(l->namespace), STR_FMT(meta_text(pod, "uid")));
+        } else if (has_run(now)) {
+                look_container_event(l, pod, path, NORMAL, "Pulled",
+                                     "Container image \"%.*s\" already present on machine and can be accessed by the pod",
+                                     STR_FMT(image));
+                look_container_event(l, pod, path, NORMAL, "Created", "Container created");
+                look_container_event(l, pod, path, NORMAL, "Started", "Container started");
+        }
+}
+
+static void tell_containers(struct look *l, const struct value *pod, const struct value *status, const char *field,
+                            const char *statuses) {
+        const struct value *now = value_getc(status, statuses), *old = value_path(pod, "status", statuses, NULL);
+
+        for (size_t i = 0; l->ctl->recorder && i < value_count(now); i++)
+                tell_container(l, pod, field,
+                               named_item(old, value_text(value_getc(now->list.items[i], "name"))), now->list.items[i]);
+}
+
+static void tell_stopping(struct look *l, const struct value *pod) {
+        const struct value *list = value_path(pod, "status", "containerStatuses", NULL);
+
+        for (size_t i = 0; l->ctl->recorder && i < value_count(list); i++) {
+                struct str name = value_text(value_getc(list->list.items[i], "name"));
+
+                if (value_path(list->list.items[i], "state", "running", NULL))
+                        look_container_event(l, pod, arena_strf(l->a, "spec.containers{%.*s}", STR_FMT(name)), NORMAL,
+                                             "Killing", "Stopping container %.*s", STR_FMT(name));
+        }
+}
+
 /* ---- steps ---- */
 
 static int64_t ready_delay_ms(const struct look *l, const struct value *pod) {
@@ -292,7 +355,12 @@ static bool live_on(struct look *l, struct version *v) {
         p.has_bad_image = p.stage.waiting.n == 0 && has_bad_image(pod);
         if (left > 0)
                 look_again(l, left);
-        return look_status(l, v, pod_status(&p));
+        const struct value *status = pod_status(&p);
+        if (!look_status(l, v, status))
+                return false;
+        tell_containers(l, pod, status, "initContainers", "initContainerStatuses");
+        tell_containers(l, pod, status, "containers", "containerStatuses");
+        return true;
 }
 
 /* The containers have stopped. With finalizers the Pod outlives it, hence the look at the grace period. */
@@ -305,6 +373,7 @@ static bool end(struct look *l, struct version *v) {
 
         if (int_or(value_path(v->value, "metadata", "deletionGracePeriodSeconds", NULL), 0) == 0)
                 return job_free_orphan(l, v);
+        tell_stopping(l, v->value);
         return look_delete(l, RES_POD, v, &now);
 }
 
@@ -323,6 +392,7 @@ bool pod_run(struct look *l, struct version *v) {
         if (node.n == 0 && wants_binding(v->value)) {
                 l->c->at.name = l->name;
                 serve_bind(l->c, v, STR(SANDBOX_NODE));
+                look_scheduled(l, v->value);
         }
         return true;
 }

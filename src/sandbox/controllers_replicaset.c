@@ -67,19 +67,19 @@ static bool make_pods(struct look *l, const struct value *set, size_t n) {
                                                   owner_reference(l->a, l->res, set), prefix);
 
         for (size_t i = 0; i < n && i < BURST; i++)
-                if (!look_create(l, RES_POD, pod, NULL))
+                if (!look_create_pod(l, set, pod))
                         return false;
         if (n > BURST)
                 look_again(l, SECOND_MS);
         return true;
 }
 
-static bool delete_pods(struct look *l, const struct pods *p, size_t n) {
+static bool delete_pods(struct look *l, const struct value *set, const struct pods *p, size_t n) {
         bool ok = true;
 
         qsort(p->active, p->active_count, sizeof *p->active, by_use);
         for (size_t i = 0; i < n; i++)
-                ok &= look_delete(l, RES_POD, p->active[i], NULL);
+                ok &= look_delete_pod(l, set, p->active[i]);
         return ok;
 }
 
@@ -89,7 +89,7 @@ static bool manage(struct look *l, const struct value *set, const struct pods *p
         if (is_deleting(set) || p->active_count == wanted)
                 return true;
         return p->active_count < wanted ? make_pods(l, set, wanted - p->active_count)
-                                        : delete_pods(l, p, p->active_count - wanted);
+                                        : delete_pods(l, set, p, p->active_count - wanted);
 }
 
 /* ---- telling ---- */

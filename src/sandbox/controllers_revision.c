@@ -17,22 +17,50 @@ static int by_number(const void *left, const void *right) {
         return str_cmp(a->name, b->name);
 }
 
+/* Somebody's of that name and with that content: one that nobody controls becomes ours, as after an orphaning deletion. */
+static bool take(struct look *l, struct version *owner, struct version *found, int64_t number, struct version **ret) {
+        struct arena *a = l->a;
+        const struct value *owners = value_path(found->value, "metadata", "ownerReferences", NULL);
+
+        *ret = found;
+        if (controller_of(found->value))
+                return true;
+        const struct value *v = meta_with(found->value, "ownerReferences",
+                                          items_with(a, owners, owner_reference(a, l->res, owner->value)), a);
+        return look_update(l, RES_REVISION, found, value_with(a, v, STR("revision"), make_int(a, number)), "", ret) &&
+               *ret;
+}
+
 static bool create(struct look *l, struct version *owner, const char *label, const struct value *data, int64_t number,
-                   struct str *ret_name) {
+                   struct version **ret) {
         struct arena *a = l->a;
         const struct value *template = value_path(owner->value, "spec", "template", NULL);
         int64_t salt = int_or(value_path(owner->value, "status", "collisionCount", NULL), 0);
-        struct str hash = template_hash(a, template, salt);
+        struct version *found;
+        struct str hash, name;
+
+        for (;; salt++) {
+                hash = template_hash(a, template, salt);
+                name = arena_strf(a, "%.*s-%.*s", STR_FMT(owner->name), STR_FMT(hash));
+                found = look_find(l, RES_REVISION, name);
+                if (!found)
+                        break;
+                if (value_equal(value_getc(found->value, "data"), data))
+                        return take(l, owner, found, number, ret);
+        }
         const struct value *labels =
                 value_with(a, value_path(template, "metadata", "labels", NULL), str_from(label), make_str(a, hash));
         const struct value *revision =
                 make_map(a, "metadata",
-                         make_map(a, "name", make_textf(a, "%.*s-%.*s", STR_FMT(owner->name), STR_FMT(hash)), "labels",
+                         make_map(a, "name", make_str(a, name), "labels",
                                   labels, "annotations", value_path(owner->value, "metadata", "annotations", NULL),
                                   "ownerReferences", make_list(a, owner_reference(a, l->res, owner->value)), NULL),
                          "data", data, "revision", make_int(a, number), NULL);
 
-        return look_create(l, RES_REVISION, revision, ret_name);
+        if (!look_create(l, RES_REVISION, revision, NULL))
+                return false;
+        *ret = look_find(l, RES_REVISION, name);
+        return *ret;
 }
 
 bool revisions_sync(struct look *l, struct version *owner, const char *label, struct revisions *ret) {
@@ -40,7 +68,6 @@ bool revisions_sync(struct look *l, struct version *owner, const char *label, st
         const struct value *template = value_with(a, value_path(owner->value, "spec", "template", NULL), STR(PATCH_KEY),
                                                   make_text(a, "replace"));
         const struct value *data = make_map(a, "spec", make_map(a, "template", template, NULL), NULL);
-        struct str name;
 
         ret->count = look_owned(l, RES_REVISION, meta_text(owner->value, "uid"), &ret->items);
         qsort(ret->items, ret->count, sizeof *ret->items, by_number);
@@ -58,10 +85,7 @@ bool revisions_sync(struct look *l, struct version *owner, const char *label, st
                                    &ret->latest) &&
                        ret->latest;
         }
-        if (!create(l, owner, label, data, next, &name))
-                return false;
-        ret->latest = look_find(l, RES_REVISION, name);
-        return ret->latest;
+        return create(l, owner, label, data, next, &ret->latest);
 }
 
 struct version *revisions_find(const struct revisions *r, struct str name) {

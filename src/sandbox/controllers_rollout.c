@@ -41,6 +41,7 @@ static const struct value *number_text(struct arena *a, int64_t n) {
 bool rollout_resize(struct rollout *r, struct set *s, int64_t size, bool always) {
         struct arena *a = r->l->a;
         const struct value *set = s->v->value;
+        int64_t was = s->size;
         struct version *v;
 
         if (s->size == size && !always)
@@ -53,6 +54,10 @@ bool rollout_resize(struct rollout *r, struct set *s, int64_t size, bool always)
         if (!look_update(r->l, RES_REPLICASET, s->v, set, "", &v) || !v)
                 return false;
         *s = set_read(v);
+        if (size != was)
+                look_event(r->l, r->v->value, NORMAL, "ScalingReplicaSet",
+                           "Scaled %s replica set %.*s from %" PRId64 " to %" PRId64, size > was ? "up" : "down",
+                           STR_FMT(v->name), was, size);
         return true;
 }
 

@@ -95,8 +95,17 @@ static bool make_claims(struct stateful *s, struct str pod) {
                         claim = with_meta_pair(s->l->a, claim, "labels", match->map.members[k].key,
                                                match->map.members[k].value);
                 claim = value_with(s->l->a, claim, STR("status"), NULL);
-                if (!look_find(s->l, RES_CLAIM, name) && !look_create(s->l, RES_CLAIM, claim, NULL))
+                if (look_find(s->l, RES_CLAIM, name))
+                        continue;
+                if (!look_create(s->l, RES_CLAIM, claim, NULL)) {
+                        look_event(s->l, s->v->value, WARNING, "FailedCreate",
+                                   "Create Claim %.*s for Pod %.*s in StatefulSet %.*s failed error: %.*s",
+                                   STR_FMT(name), STR_FMT(pod), STR_FMT(s->v->name), STR_FMT(look_why(s->l)));
                         return false;
+                }
+                look_event(s->l, s->v->value, NORMAL, "SuccessfulCreate",
+                           "Create Claim %.*s Pod %.*s in StatefulSet %.*s success", STR_FMT(name), STR_FMT(pod),
+                           STR_FMT(s->v->name));
         }
         return true;
 }
@@ -146,7 +155,27 @@ static bool make_pod(struct stateful *s, int64_t ordinal) {
         pod = with_meta_pair(a, pod, "labels", STR(NAME_LABEL), make_str(a, name));
         pod = with2(a, pod, "spec", "hostname", make_str(a, name));
         pod = with2(a, pod, "spec", "subdomain", value_getc(s->spec, "serviceName"));
-        return make_claims(s, name) && look_create(s->l, RES_POD, with_volumes(s, pod, name), NULL);
+        if (!make_claims(s, name))
+                return false;
+        if (!look_create(s->l, RES_POD, with_volumes(s, pod, name), NULL)) {
+                look_event(s->l, s->v->value, WARNING, "FailedCreate",
+                           "Create Pod %.*s in StatefulSet %.*s failed error: %.*s", STR_FMT(name), STR_FMT(set),
+                           STR_FMT(look_why(s->l)));
+                return false;
+        }
+        look_event(s->l, s->v->value, NORMAL, "SuccessfulCreate", "Create Pod %.*s in StatefulSet %.*s successful",
+                   STR_FMT(name), STR_FMT(set));
+        return true;
+}
+
+static bool delete_pod(struct stateful *s, struct version *pod) {
+        struct str name = arena_str(s->l->a, pod->name);
+
+        if (!look_delete(s->l, RES_POD, pod, NULL))
+                return false;
+        look_event(s->l, s->v->value, NORMAL, "SuccessfulDelete", "Delete Pod %.*s in StatefulSet %.*s successful",
+                   STR_FMT(name), STR_FMT(s->v->name));
+        return true;
 }
 
 /* ---- steps: each says whether the next one may follow ---- */
@@ -158,7 +187,7 @@ static enum step done(bool ok) {
 }
 
 static enum step replace_ended(struct stateful *s, struct version *pod) {
-        return done(is_deleting(pod->value) || look_delete(s->l, RES_POD, pod, NULL));
+        return done(is_deleting(pod->value) || delete_pod(s, pod));
 }
 
 static enum step grow(struct stateful *s) {
@@ -186,7 +215,7 @@ static enum step shrink(struct stateful *s) {
         for (size_t i = 0; i < s->extra_count; i++) {
                 struct version *pod = s->extra[i];
 
-                if (!is_deleting(pod->value) && !look_delete(s->l, RES_POD, pod, NULL))
+                if (!is_deleting(pod->value) && !delete_pod(s, pod))
                         return STEP_REFUSED;
                 if (!s->is_parallel)
                         return STEP_WAIT;
@@ -202,7 +231,7 @@ static enum step update(struct stateful *s) {
                 struct version *pod = s->pods[i];
 
                 if (pod && !is_deleting(pod->value) && !str_eq(revision_of(pod), s->revisions.latest->name)) {
-                        if (!look_delete(s->l, RES_POD, pod, NULL))
+                        if (!delete_pod(s, pod))
                                 return STEP_REFUSED;
                         may--;
                 } else if (!is_healthy(s, pod)) {

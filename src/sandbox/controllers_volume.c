@@ -102,7 +102,10 @@ static struct version *volume_for(struct look *l, const struct value *claim) {
         struct version *v = look_find(l, RES_VOLUME, name);
         if (v)
                 return v;
-        return look_create(l, RES_VOLUME, new_volume(l->a, claim, name), NULL) ? look_find(l, RES_VOLUME, name) : NULL;
+        if (!look_create(l, RES_VOLUME, new_volume(l->a, claim, name), NULL))
+                return NULL;
+        look_event(l, claim, NORMAL, "ProvisioningSucceeded", "Successfully provisioned volume %.*s", STR_FMT(name));
+        return look_find(l, RES_VOLUME, name);
 }
 
 static bool bind_volume(struct look *l, struct version *volume, const struct value *claim) {

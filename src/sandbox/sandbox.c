@@ -6,6 +6,7 @@
 #include "sandbox/admission.h"
 #include "sandbox/controllers.h"
 #include "sandbox/crd.h"
+#include "sandbox/expiry.h"
 #include "sandbox/gc.h"
 #include "sandbox/namespace.h"
 #include "sandbox/prepare.h"
@@ -23,6 +24,7 @@ struct sandbox *sandbox_new(struct loop *l, const struct sandbox_options *option
         s->kinds = kinds_new(s->store);
         s->allocator = allocator_new();
         s->crds = crds_new(s);
+        s->expiry = expiry_new(s);
         if (!s->options.no_controllers)
                 s->gc = gc_new(s);
         s->namespaces = namespaces_new(s);
@@ -38,6 +40,7 @@ void sandbox_free(struct sandbox *s) {
         controllers_free(s->controllers);
         namespaces_free(s->namespaces);
         gc_free(s->gc);
+        expiry_free(s->expiry);
         crds_free(s->crds);
         rules_free(s->rules);
         allocator_free(s->allocator);
@@ -113,6 +116,7 @@ void sandbox_tell(struct call *c, struct version *before, struct version *after,
         if (str_eqc(c->kind->resource->kind, "Service") && c->kind->resource->group.n == 0)
                 allocator_tell(c->s->allocator, commit.before, commit.after);
         crds_tell(c->s->crds, c->kind, before, after);
+        expiry_tell(c->s->expiry, c->kind, after);
         if (c->s->namespaces)
                 namespaces_tell(c->s->namespaces, c->kind, before, after);
         if (c->s->gc)

@@ -37,6 +37,7 @@ struct sandbox {
         struct allocator *allocator;   /* allocate.h */
         struct crds *crds;             /* crd.h */
         struct namespaces *namespaces; /* namespace.h */
+        struct expiry *expiry;         /* expiry.h */
         struct gc *gc;                 /* gc.h; NULL without controllers */
         struct controllers *controllers; /* controllers.h; NULL without controllers */
 };

@@ -20,6 +20,7 @@
 #include "base/limits.h"
 #include "sandbox/controllers.h"
 #include "sandbox/crd.h"
+#include "sandbox/expiry.h"
 #include "sandbox/gc.h"
 #include "sandbox/namespace.h"
 #include "sandbox/prepare.h"
@@ -227,6 +228,7 @@ static void tell_kind(struct sandbox *s, const struct kind *kind) {
                 if (is_service)
                         allocator_tell(s->allocator, NULL, v->value);
                 namespaces_tell(s->namespaces, kind, NULL, v);
+                expiry_tell(s->expiry, kind, v);
                 if (s->gc)
                         gc_tell(s->gc, kind, NULL, v);
                 if (s->controllers)
@@ -254,6 +256,7 @@ static void forget_all(struct sandbox *s) {
         allocator_free(s->allocator);
         s->allocator = allocator_new();
         namespaces_reset(s->namespaces);
+        expiry_reset(s->expiry);
         gc_free(s->gc);
         s->gc = s->options.no_controllers ? NULL : gc_new(s);
         if (s->controllers)

@@ -17,6 +17,11 @@ static const struct {
           "involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason "
           "reportingComponent source type metadata.namespace metadata.name ",
           NULL },
+        { "events.k8s.io", "Event",
+          " regarding.kind regarding.namespace regarding.name regarding.uid regarding.apiVersion "
+          "regarding.resourceVersion regarding.fieldPath reason reportingController type metadata.namespace "
+          "metadata.name ",
+          NULL },
         { "", "Namespace", " status.phase metadata.name ", NULL },
         { "", "Secret", " type metadata.namespace metadata.name ", NULL },
         { "", "Service", " metadata.namespace metadata.name spec.clusterIP spec.type ", NULL },
@@ -64,6 +69,19 @@ static int check_field(const struct kind *kind, struct str field, struct arena *
         return err_set(err, ERR_INVAL,
                        "\"%.*s\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
                        STR_FMT(field));
+}
+
+/* Events are stored as the core group has them. */
+static struct str stored_field(const struct kind *kind, struct str field, struct arena *a) {
+        static const struct str regarding = { "regarding.", 10 };
+
+        if (!str_eqc(kind->resource->group, "events.k8s.io"))
+                return field;
+        if (str_eqc(field, "reportingController"))
+                return STR("reportingComponent");
+        return str_starts(field, regarding)
+                       ? arena_strf(a, "involvedObject.%.*s", STR_FMT(str_sub(field, regarding.n, field.n)))
+                       : field;
 }
 
 static int unescape(struct str s, struct arena *a, struct str *ret, struct err *err) {
@@ -133,14 +151,25 @@ int select_parse_fields(struct str text, const struct kind *kind, struct arena *
                 int r = check_field(kind, items[i].field, a, err);
                 if (r < 0)
                         return r;
+                items[i].field = stored_field(kind, items[i].field, a);
         }
         ret->fields = items;
         ret->field_count = count;
         return 0;
 }
 
+/* Of Events: who reported it, in the older field or the newer one. */
+static const struct value *event_source(const struct value *event) {
+        const struct value *component = value_path(event, "source", "component", NULL);
+
+        return value_text(component).n ? component : value_getc(event, "reportingComponent");
+}
+
 static const struct value *field_value(const struct value *object, struct str field) {
         struct str name;
+
+        if (str_eqc(field, "source"))
+                return event_source(object);
 
         while (object && str_next(&field, '.', &name))
                 object = value_get(object, name);

@@ -326,8 +326,40 @@ static void a_daemon_for_other_nodes_has_no_pod(void **state) {
         assert_at(w, "status.observedGeneration", "1");
 }
 
+/* As people move a StatefulSet to another spec: its Pods and revisions stay and are taken on. */
+static void what_an_orphaning_deletion_left_is_taken_on(void **state) {
+        struct world *w = *state;
+
+        make(w, STATEFUL, WEB("\"serviceName\":\"web\",\"replicas\":2", ""));
+        world_run(w, 5 * SECOND);
+        get(w, STATEFUL "/web");
+        const char *revision = at(w, "status.currentRevision");
+        assert_int_equal(del(w, STATEFUL "/web?propagationPolicy=Orphan"), 200);
+        world_run(w, 5 * SECOND);
+        assert_int_equal(get(w, STATEFUL "/web"), 404);
+        make(w, STATEFUL, WEB("\"serviceName\":\"web\",\"replicas\":3", ""));
+        world_run(w, 10 * SECOND);
+        get(w, STATEFUL "/web");
+        assert_at(w, "status.readyReplicas", "3");
+        assert_at(w, "status.currentRevision", revision);
+        assert_int_equal(count(w, APPS "controllerrevisions"), 1);
+}
+
+static void a_revision_of_another_s_name_is_no_obstacle(void **state) {
+        struct world *w = *state;
+
+        make(w, DAEMONS, WEB("\"minReadySeconds\":0", ""));
+        world_run(w, SECOND);
+        make(w, STATEFUL, WEB("\"serviceName\":\"web\",\"replicas\":1", ""));
+        world_run(w, 5 * SECOND);
+        get(w, STATEFUL "/web");
+        assert_at(w, "status.readyReplicas", "1");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                WORKLOAD_TEST(what_an_orphaning_deletion_left_is_taken_on),
+                WORKLOAD_TEST(a_revision_of_another_s_name_is_no_obstacle),
                 WORKLOAD_TEST(ordinals_come_in_order_and_go_in_reverse),
                 WORKLOAD_TEST(a_stateful_pod_has_its_marks),
                 WORKLOAD_TEST(an_unready_pod_stops_the_line),
