@@ -23,20 +23,28 @@ at_least() {
 	[ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
 }
 
-# fetch GO: asks the module proxy for the pinned toolchain and prints its folder.
+# field NAME: of the JSON that `go mod download` prints.
+field() {
+	sed -n "s/^[[:space:]]*\"$1\": \"\(.*\)\",\{0,1\}\$/\1/p"
+}
+
+# fetch GO: asks the module proxy for the pinned toolchain and prints its folder; why there is none goes to stderr.
 fetch() {
-	local go=$1 work dir
+	local go=$1 work dir answer
 	work=$(mktemp -d)
 	# shellcheck disable=SC2064 # the value of now is meant
 	trap "rm -rf '$work'" EXIT
 	printf 'module toolchain\n' >"$work/go.mod"
-	dir=$(
+	answer=$(
 		cd "$work"
 		GOTOOLCHAIN=local GOFLAGS='' "$go" mod download -json \
-			"golang.org/toolchain@v0.0.1-go$pinned.linux-$("$go" env GOARCH)" 2>/dev/null |
-			sed -n 's/^[[:space:]]*"Dir": "\(.*\)",\{0,1\}$/\1/p'
+			"golang.org/toolchain@v0.0.1-go$pinned.linux-$("$go" env GOARCH)" 2>&1
 	) || true
-	[ -n "$dir" ] || return 1
+	dir=$(field Dir <<<"$answer")
+	if [ -z "$dir" ]; then
+		field Error <<<"$answer" | head -n 1 >&2
+		return 1
+	fi
 	# Modules carry no executable bits.
 	chmod +x "$dir"/bin/* "$dir"/pkg/tool/*/*
 	printf '%s\n' "$dir"
@@ -52,6 +60,6 @@ if at_least "$version" "$wanted"; then
 	exit 0
 fi
 at_least "$version" "$able" || fail "Go $version is too old to fetch Go $pinned (needs $able)"
-dir=$(fetch "$go") || fail "Go $version is older than $wanted and Go $pinned cannot be fetched (no module proxy?)"
+dir=$(fetch "$go" 2>&1) || fail "Go $version is older than $wanted and Go $pinned cannot be fetched: ${dir:-no answer}"
 [ "$(go_version "$dir/bin/go")" = "$pinned" ] || fail "the fetched Go in $dir does not run"
 printf '%s\n' "$dir/bin/go"
