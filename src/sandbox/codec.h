@@ -54,6 +54,12 @@ int codec_metadata(const struct type *t, const struct value *object, struct aren
 const struct value *codec_default(const struct type *t, struct str api_version, struct str kind,
                                   const struct value *object, struct arena *a);
 
+/*
+ * Without the fields that the registry takes out of every object (struct type_field's `dropped`). It does so when owners
+ * are computed already: they keep them.
+ */
+const struct value *codec_drop(const struct type *t, const struct value *object, struct arena *a);
+
 /* Only the pruning of codec_decode() for a custom resource: for stored objects whose schema changed. */
 const struct value *codec_prune(const struct type *t, const struct value *object, struct arena *a);
 

@@ -217,6 +217,9 @@ static const struct value *decode_int_or_string(struct decoder *d, const struct 
                 return v;
         if (!is_number(v))
                 return wrong_type(d, v, false, STR("int32"), at, true);
+        /* What is converted is printed once more. */
+        if (d->converts && v->kind == VALUE_DECIMAL)
+                v = value_number(d->a, decode_float(v->text, d->a), v->line);
         if (v->kind != VALUE_INT || v->i64 > INT32_MAX || v->i64 < INT32_MIN)
                 return wrong_type(d, v, true, STR("int32"), at, true);
         return v;
@@ -292,8 +295,6 @@ static bool is_struct_kind(enum type_kind kind) {
 
 /* What the field prints; NULL: nothing. */
 static const struct value *encode(struct decoder *d, const struct type_field *f, const struct value *v) {
-        if (f->dropped)
-                return NULL;
         if (f->pointer)
                 return v || f->omit_empty ? v : &value_null;
         if (is_struct_kind(f->type->kind)) {

@@ -98,7 +98,7 @@ static const struct simple_row {
         { "storage.v1.StorageClass", "volumeBindingMode", "\"Immediate\"" },
 };
 
-/* What the registry takes out of every new object, as far as it was seen to (v1.37 without feature gates). */
+/* What the registry takes out of every object, as far as it was seen to (v1.37 without feature gates). */
 static const struct {
         const char *type, *field;
 } dropped_rows[] = {
@@ -301,6 +301,43 @@ static const struct value *walk(const struct type *t, const struct value *v, str
         if (t->field_count)
                 v = fill_fields(t, v, a);
         return t->item && may_hold_defaults(t->item) ? fill_items(t, v, a) : v;
+}
+
+/* --- what is taken out --- */
+
+static const struct value *drop_members(const struct type *t, const struct value *v, struct arena *a) {
+        const struct value *object = v;
+
+        for (size_t i = 0; i < v->map.count; i++) {
+                const struct value_member *m = &v->map.members[i];
+                const struct type_field *f = type_field(t, m->key);
+                const struct type *type = f ? f->type : t->item;
+                const struct value *kept = f && f->dropped ? NULL : type ? codec_drop(type, m->value, a) : m->value;
+
+                if (kept != m->value)
+                        object = value_with(a, object, m->key, kept);
+        }
+        return object;
+}
+
+const struct value *codec_drop(const struct type *t, const struct value *object, struct arena *a) {
+        struct value_list_builder b = { 0 };
+        bool changed = false;
+
+        if (object->kind == VALUE_MAP && may_hold_defaults(t))
+                return drop_members(t, object, a);
+        if (object->kind != VALUE_LIST || !t->item || !may_hold_defaults(t->item))
+                return object;
+        for (size_t i = 0; i < object->list.count; i++) {
+                const struct value *item = codec_drop(t->item, object->list.items[i], a);
+
+                changed |= item != object->list.items[i];
+                value_list_add(&b, item);
+        }
+        if (changed)
+                return value_list_end(&b, a, object->line);
+        value_list_drop(&b);
+        return object;
 }
 
 const struct value *codec_default(const struct type *t, struct str api_version, struct str kind,

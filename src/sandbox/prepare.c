@@ -144,8 +144,11 @@ static int create_namespace(struct call *c, const struct value **object) {
 
 /* ---- Service ---- */
 
+/* One that /status makes has no addresses. */
 static int create_service(struct call *c, const struct value **object) {
-        return allocate_service(c, NULL, object);
+        if (c->at.subresource.n)
+                return 0;
+        return service_prepare(c, NULL, object);
 }
 
 static const struct {
@@ -156,7 +159,7 @@ static const struct {
         { "batch", "Job", create_job, NULL },
         { "", "Pod", create_pod, NULL },
         { "", "Namespace", create_namespace, NULL },
-        { "", "Service", create_service, allocate_service },
+        { "", "Service", create_service, service_prepare },
         { "apps", "DaemonSet", create_daemon_set, update_daemon_set },
         { "apiextensions.k8s.io", "CustomResourceDefinition", prepare_crd, NULL },
 };
@@ -185,6 +188,10 @@ static const struct value *full_status(struct call *c, const struct value *objec
 
 int prepare_create(struct call *c, const struct value **object) {
         size_t i = find(c);
+
+        if (!c->kind->is_custom)
+                *object = codec_drop(kind_type(c->kind), *object, c->a);
+
         int r = i < ARRAY_LEN(kinds) && kinds[i].create ? kinds[i].create(c, object) : 0;
 
         /* What was reset is shown as the server reads it back: decoded and defaulted. */
@@ -197,6 +204,8 @@ int prepare_create(struct call *c, const struct value **object) {
 int prepare_update(struct call *c, const struct value *live, const struct value **object) {
         size_t i = find(c);
 
+        if (!c->kind->is_custom)
+                *object = codec_drop(kind_type(c->kind), *object, c->a);
         if (c->at.subresource.n)
                 return 0;
         if (str_eqc(c->kind->resource->kind, "CustomResourceDefinition"))
