@@ -97,7 +97,7 @@ static int decode_document(struct patching *p, const struct value *document, con
 static void find_unknown_members(struct patching *p) {
         static const char *const known[] = { "op", "path", "from", "value" };
 
-        for (size_t i = 0; i < value_count(p->patch); i++) {
+        for (size_t i = 0; value_is(p->patch, VALUE_LIST) && i < p->patch->list.count; i++) {
                 const struct value *op = p->patch->list.items[i];
 
                 for (size_t j = 0; value_is(op, VALUE_MAP) && j < op->map.count; j++) {

@@ -295,10 +295,22 @@ static void bodies_that_cannot_be_read_are_refused(void **state) {
         assert_int_equal(patch(w, CM "/x", MERGE_TYPE, "{}"), 404);
 }
 
+static void a_json_patch_that_is_no_list_is_refused(void **state) {
+        struct world *w = *state;
+
+        post(w, CM, "{\"metadata\":{\"name\":\"a\"}}");
+        assert_int_equal(patch(w, CM "/a", JSON_PATCH_TYPE, "{\"apiVersion\":\"x\",\"kind\":\"y\"}"), 400);
+        assert_message(w, "error decoding patch: json: cannot unmarshal object into Go value of type "
+                          "[]handlers.jsonPatchOp");
+        assert_int_equal(patch(w, CM "/a?fieldValidation=Ignore", JSON_PATCH_TYPE, "{\"apiVersion\":\"x\"}"), 400);
+        assert_message(w, "json: cannot unmarshal object into Go value of type jsonpatch.Patch");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_config_map_is_created_with_its_managed_fields, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_does_not_exist_is_named, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_json_patch_that_is_no_list_is_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(an_apply_creates_changes_conflicts_and_does_nothing, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_deployment_gets_its_defaults_and_generations, setup, teardown),
                 cmocka_unit_test_setup_teardown(pages_show_one_moment, setup, teardown),
