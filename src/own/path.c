@@ -8,7 +8,7 @@ struct path_element path_field(struct str name) {
         return (struct path_element){ .kind = PATH_FIELD, .name = name };
 }
 
-/* structured-merge-diff's order of kinds: numbers, strings, booleans, then what does not occur in elements. */
+/* structured-merge-diff's order of kinds. The last three occur in refused objects only, and null in their keys. */
 static int kind_rank(const struct value *v) {
         switch (v->kind) {
         case VALUE_INT:
@@ -19,8 +19,12 @@ static int kind_rank(const struct value *v) {
                 return 1;
         case VALUE_BOOL:
                 return 2;
-        default:
+        case VALUE_LIST:
                 return 3;
+        case VALUE_MAP:
+                return 4;
+        default:
+                return 5;
         }
 }
 
@@ -80,7 +84,7 @@ static bool is_key(const struct value *v) {
         if (v->kind != VALUE_MAP || v->map.count == 0)
                 return false;
         for (size_t i = 0; i < v->map.count; i++)
-                if (!is_scalar(v->map.members[i].value))
+                if (!is_scalar(v->map.members[i].value) && v->map.members[i].value->kind != VALUE_NULL)
                         return false;
         return true;
 }
@@ -310,10 +314,6 @@ static bool keyed_element(const struct value *item, const struct schema *type, s
         for (size_t i = 0; i < type->key_count; i++) {
                 const struct value *v = key_of_item(item, type->keys[i].name, type);
 
-                if (v && !is_scalar(v)) {
-                        value_map_drop(&key);
-                        return false;
-                }
                 if (v)
                         value_map_add(&key, type->keys[i].name, v, 0);
         }

@@ -46,7 +46,7 @@ bool field_path_covers(struct field_path a, struct field_path b);
 
 /*
  * Reads an element as FieldsV1 spells it ("f:spec", "k:{…}"). PARSE for an unknown prefix, bad JSON or a key that is
- * no map of scalars. The bytes are borrowed, parsed JSON goes into the arena.
+ * no map of scalars and nulls. The bytes are borrowed, parsed JSON goes into the arena.
  */
 int path_element_parse(struct str text, struct arena *a, struct path_element *ret_element, struct err *err);
 /* The reverse: canonical FieldsV1 spelling. */

@@ -206,6 +206,11 @@ int body_check_custom(struct call *c, const struct value *body, bool is_patch) {
                         "the object provided is unrecognized (must be of type %.*s): Object 'Kind' is "
                         "missing in '%.*s' (%.*s)",
                         STR_FMT(kind), STR_FMT(c->req->body), STR_FMT(summary(c->req->body, c->a)));
+        if (value_is(value_getc(body, "apiVersion"), VALUE_NULL) && !is_patch)
+                return status_bad_request(c,
+                                          "%.*s in version \"\" cannot be handled as a %.*s: .apiVersion accessor error: "
+                                          "<nil> is of the type <nil>, expected string",
+                                          STR_FMT(kind), STR_FMT(kind));
         if (!str_eq(v, api_version) && !is_patch)
                 return status_bad_request(
                         c, "the API version in the data (%.*s) does not match the expected API version (%.*s)",

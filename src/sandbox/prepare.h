@@ -17,8 +17,8 @@ struct allocator *allocator_new(void);
 void allocator_free(struct allocator *al);
 /* Looks on at every commit of a Service: what is taken, what is free again. */
 void allocator_tell(struct allocator *al, const struct value *before, const struct value *after);
-/* Fills in clusterIP(s), ipFamilies and nodePorts. -1: refused. */
-int allocate_service(struct call *c, const struct value *live, const struct value **object);
+/* Fills in clusterIP(s), ipFamilies and nodePorts; drops what the type does not have. -1: refused. */
+int service_prepare(struct call *c, const struct value *live, const struct value **object);
 
 /* What conversion to the server's internal form makes of a defaulted object, before managedFields are computed. */
 const struct value *prepare_default(struct call *c, const struct value *object);

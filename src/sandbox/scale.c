@@ -126,6 +126,7 @@ struct scaling {
         const struct type *type;
         struct ssa_request how;
         const struct value *before; /* with managedFields */
+        const struct value *sent;   /* by a PUT */
 };
 
 static int apply_config(struct scaling *s, const struct value **ret) {
@@ -133,29 +134,29 @@ static int apply_config(struct scaling *s, const struct value **ret) {
         const struct value *config;
         struct err err = { 0 };
 
-        if (body_parse(s->c, &config) < 0)
+        if (serve_config(s->c, SCALE_VERSION, STR("Scale"), &config) < 0)
                 return -1;
-        if (!value_is(config, VALUE_MAP) || !str_eqc(value_text(value_getc(config, "kind")), "Scale"))
-                return status_bad_request(s->c, "invalid object type: %.*s, Kind=%.*s",
-                                          STR_FMT(value_text(value_getc(config, "apiVersion"))),
-                                          STR_FMT(value_text(value_getc(config, "kind"))));
+        /* What stood there before a first apply is made of an empty object, and CRDs' conversion knows no empty Scale. */
+        if (s->c->kind->is_custom && value_count(value_path(s->before, "metadata", "managedFields", NULL)) == 0)
+                return status_internal(s->c,
+                                       "failed to create manager for existing fields: failed to convert live object (/; "
+                                       "autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid "
+                                       "group/version: autoscaling/v1");
         s->how.force = query_bool(&s->c->query, "force");
         int r = ssa_apply(s->type, s->before, config, &s->how, s->c->a, ret, &conflicts, &err);
         if (r == ERR_CONFLICT)
                 return serve_conflicts(s->c, &conflicts);
         if (r < 0)
                 return status_internal(s->c, "%s", err.msg);
-        return 0;
+        return serve_check_names(s->c, *ret);
 }
 
 static int new_scale(struct scaling *s, enum kube_method method, const struct value **ret) {
         struct call *c = s->c;
-        const struct value *scale;
+        const struct value *scale = s->sent;
 
         if (method == KUBE_PATCH && serve_is_apply(c))
                 return apply_config(s, ret);
-        if (method == KUBE_PUT && body_object(c, s->type, SCALE_VERSION, STR("Scale"), &scale) < 0)
-                return -1;
         if (method == KUBE_PATCH &&
             body_patched(c, s->type, SCALE_VERSION, STR("Scale"), s->before, &scale) < 0)
                 return -1;
@@ -191,10 +192,14 @@ static const struct value *scaled_parent(struct call *c, const struct ssa_scale 
         return meta_with(parent, "managedFields", managed, c->a);
 }
 
+static const struct type *scale_type(struct call *c) {
+        return type_table_find(kinds_types(c->s->kinds), SCALE_VERSION, STR("Scale"));
+}
+
 static struct scaling scaling_of(struct call *c, const struct value *parent, const struct ssa_scale *versions) {
         struct scaling s = {
                 .c = c,
-                .type = type_table_find(kinds_types(c->s->kinds), SCALE_VERSION, STR("Scale")),
+                .type = scale_type(c),
                 .how = { .manager = c->manager, .subresource = STR("scale"), .api_version = SCALE_VERSION, .now = c->now },
         };
 
@@ -202,12 +207,15 @@ static struct scaling scaling_of(struct call *c, const struct value *parent, con
         return s;
 }
 
-static void write_scale(struct call *c, enum kube_method method, struct version *live) {
+static void write_scale(struct call *c, enum kube_method method, struct version *live, const struct value *sent) {
         _cleanup_(version_unrefp) struct version *held = version_ref(live), *v = NULL;
         const struct value *parent = write_live(c, held), *scale;
         struct ssa_scale versions = scale_versions(c);
         struct scaling s = scaling_of(c, parent, &versions);
 
+        s.sent = sent;
+        if (sent && serve_check_uid(c, parent, sent) < 0)
+                return;
         if (new_scale(&s, method, &scale) < 0 || validate(&s, scale) < 0)
                 return;
         if (write_update(c, held, scaled_parent(c, &versions, parent, scale), &v) == 0)
@@ -276,8 +284,11 @@ static void refuse_missing(struct call *c) {
 void serve_scale(struct call *c, enum kube_method method) {
         bool is_apply = method == KUBE_PATCH && serve_is_apply(c);
         const char *options = method == KUBE_PUT ? "UpdateOptions" : "PatchOptions";
+        const struct value *sent = NULL;
 
         if (method != KUBE_GET && serve_write_options(c, options, is_apply) < 0)
+                return;
+        if (method == KUBE_PUT && body_object(c, scale_type(c), SCALE_VERSION, STR("Scale"), &sent) < 0)
                 return;
         struct version *live = serve_live(c);
         if (!live)
@@ -288,5 +299,5 @@ void serve_scale(struct call *c, enum kube_method method) {
         else if (method == KUBE_GET)
                 serve_value(c, 200, scale_of(c, parent));
         else
-                write_scale(c, method, live);
+                write_scale(c, method, live, sent);
 }

@@ -50,6 +50,8 @@ int serve_check_names(struct call *c, const struct value *object);
 const struct value *serve_wiped(const struct value *object, struct arena *a);
 /* Puts the object into the request's namespace; refused when it names another. */
 int serve_place(struct call *c, const struct value **object);
+/* A uid in the body of a PUT is a precondition of the storage. `live` NULL: there is no object. */
+int serve_check_uid(struct call *c, const struct value *live, const struct value *object);
 bool serve_is_apply(const struct call *c);
 /* The configuration in an apply's body. Refused when it is no object of that version and kind. */
 int serve_config(struct call *c, struct str api_version, struct str kind, const struct value **ret);

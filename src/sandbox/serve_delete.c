@@ -25,6 +25,7 @@ static void read_body(struct call *c, const struct value *body, struct delete_op
 
         read_preconditions(body, o);
         o->has_grace = value_to_i64(value_getc(body, "gracePeriodSeconds"), &o->grace_s);
+        o->has_propagation = value_is(value_getc(body, "propagationPolicy"), VALUE_STRING);
         o->propagation = value_text(value_getc(body, "propagationPolicy"));
         o->has_orphan = value_is(orphan, VALUE_BOOL);
         o->orphan = value_truth(orphan, false);
@@ -37,6 +38,7 @@ static int read_query(struct call *c, struct delete_options *o) {
         o->has_grace = query_get(&c->query, "gracePeriodSeconds").n > 0;
         if (query_int(&c->query, "gracePeriodSeconds", &o->grace_s, &err) < 0)
                 return status_bad_request(c, "%s", err.msg);
+        o->has_propagation = query_has(&c->query, "propagationPolicy");
         o->propagation = query_get(&c->query, "propagationPolicy");
         o->has_orphan = query_has(&c->query, "orphanDependents");
         o->orphan = query_bool(&c->query, "orphanDependents");
@@ -48,11 +50,11 @@ static int check_options(struct call *c, const struct delete_options *o) {
         struct causes causes = { .arena = c->a };
         int r = 0;
 
-        if (o->has_orphan && o->propagation.n)
+        if (o->has_orphan && o->has_propagation)
                 causes_add(&causes, "FieldValueInvalid", STR("propagationPolicy"),
                            "Invalid value: \"%.*s\": orphanDependents and deletionPropagation cannot be both set",
                            STR_FMT(o->propagation));
-        if (o->propagation.n && !str_eqc(o->propagation, "Foreground") && !str_eqc(o->propagation, "Background") &&
+        if (o->has_propagation && !str_eqc(o->propagation, "Foreground") && !str_eqc(o->propagation, "Background") &&
             !str_eqc(o->propagation, "Orphan"))
                 causes_add(&causes, "FieldValueNotSupported", STR("propagationPolicy"),
                            "Unsupported value: \"%.*s\": supported values: \"Foreground\", \"Background\", \"Orphan\", "

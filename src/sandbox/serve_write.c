@@ -69,8 +69,7 @@ static void create_by_update(struct call *c, const struct value *object) {
         version_unref(v);
 }
 
-/* A uid in the body of a PUT is a precondition of the storage. */
-static int check_uid(struct call *c, const struct value *live, const struct value *object) {
+int serve_check_uid(struct call *c, const struct value *live, const struct value *object) {
         struct str uid = meta_text(object, "uid"), have = meta_text(live, "uid");
         const struct strategy *s = c->kind->strategy;
         struct str directory = s->etcd ? str_from(s->etcd) : c->at.plural;
@@ -81,11 +80,12 @@ static int check_uid(struct call *c, const struct value *live, const struct valu
                 directory = arena_strf(c->a, "%.*s/%.*s", STR_FMT(c->at.group), STR_FMT(c->at.plural));
         return status_conflict(c, c->at.group, c->at.plural, c->at.name,
                                arena_strf(c->a,
-                                          "StorageError: invalid object, Code: 4, Key: /registry/%.*s/%.*s%s%.*s, "
+                                          "StorageError: invalid object, Code: 4, Key: %s/%.*s/%.*s%s%.*s, "
                                           "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
                                           "precondition: %.*s, UID in object meta: %.*s",
-                                          STR_FMT(directory), STR_FMT(c->at.namespace), c->at.namespace.n ? "/" : "",
-                                          STR_FMT(c->at.name), STR_FMT(uid), STR_FMT(have)));
+                                          c->dry_run ? "" : "/registry", STR_FMT(directory), STR_FMT(c->at.namespace),
+                                          c->at.namespace.n ? "/" : "", STR_FMT(c->at.name), STR_FMT(uid),
+                                          STR_FMT(have)));
 }
 
 void serve_update(struct call *c) {
@@ -98,7 +98,7 @@ void serve_update(struct call *c) {
         object = warn_of_owners(c, object, false);
         struct version *live = shelf_find(c->kind->shelf, c->at.namespace, c->at.name);
         if (!live && c->kind->strategy->flags & STRATEGY_CREATE_ON_UPDATE) {
-                if (check_uid(c, NULL, object) == 0)
+                if (serve_check_uid(c, NULL, object) == 0)
                         create_by_update(c, object);
                 return;
         }
@@ -109,7 +109,7 @@ void serve_update(struct call *c) {
 
         _cleanup_(version_unrefp) struct version *held = version_ref(live), *v = NULL;
         const struct value *before = write_live(c, held);
-        if (check_uid(c, before, object) < 0)
+        if (serve_check_uid(c, before, object) < 0)
                 return;
         object = write_managed(c, before, body_default(c, object));
         if (write_update(c, held, object, &v) == 0)

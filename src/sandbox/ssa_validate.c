@@ -272,5 +272,5 @@ int ssa_validate(const struct type *type, const struct value *object, struct err
 }
 
 int ssa_validate_stored(const struct type *type, const struct value *object, struct err *err) {
-        return type->name ? 0 : check(type, object, true, err);
+        return check(type, object, true, err);
 }

@@ -186,21 +186,52 @@ static void pod_restarts(struct buf *out, const struct value *o, const char *pat
 
 /* ---- Service ---- */
 
+static int by_text(const void *a, const void *b) {
+        return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* Addresses of a load balancer, its name where it has no address: sorted, each once. */
+static void add_points(struct buf *t, const struct value *o) {
+        const struct value *list = value_path(o, "status", "loadBalancer", "ingress", NULL);
+        struct str *points = mem_alloc((value_count(list) + 1) * sizeof *points);
+        size_t count = 0;
+
+        for (size_t i = 0; i < value_count(list); i++) {
+                struct str ip = value_text(value_getc(list->list.items[i], "ip"));
+
+                points[count] = ip.n ? ip : value_text(value_getc(list->list.items[i], "hostname"));
+                count += points[count].n > 0;
+        }
+        qsort(points, count, sizeof *points, by_text);
+        for (size_t i = 0; i < count; i++)
+                if (i == 0 || !str_eq(points[i], points[i - 1]))
+                        buf_addf(t, "%s%.*s", t->n ? "," : "", STR_FMT(points[i]));
+        free(points);
+}
+
+static void service_balanced(struct buf *out, const struct value *o) {
+        const struct value *ips = value_path(o, "spec", "externalIPs", NULL);
+        _cleanup_(buf_done) struct buf t = buf_make(64 * KIB);
+
+        add_points(&t, o);
+        for (size_t i = 0; i < value_count(ips); i++)
+                buf_addf(&t, "%s%.*s", t.n ? "," : "", STR_FMT(value_text(ips->list.items[i])));
+        if (t.n == 0)
+                buf_addc(&t, "<pending>");
+        string(out, &t);
+}
+
 static void service_external(struct buf *out, const struct value *o, const char *path, now_t *now) {
         struct str type = value_text(value_path(o, "spec", "type", NULL));
-        const struct value *ips = value_path(o, "spec", "externalIPs", NULL);
-        const struct value *ingress = value_path(o, "status", "loadBalancer", "ingress", NULL);
 
         (void)path;
         (void)now;
         if (str_eqc(type, "ExternalName"))
                 value_print_string(value_text(value_path(o, "spec", "externalName", NULL)), out);
-        else if (str_eqc(type, "LoadBalancer") && value_count(ingress))
-                joined(out, ingress, "ip");
-        else if (str_eqc(type, "LoadBalancer") && !value_count(ips))
-                buf_addc(out, "\"<pending>\"");
+        else if (str_eqc(type, "LoadBalancer"))
+                service_balanced(out, o);
         else
-                joined(out, ips, "");
+                joined(out, value_path(o, "spec", "externalIPs", NULL), "");
 }
 
 static void service_ports(struct buf *out, const struct value *o, const char *path, now_t *now) {
@@ -364,14 +395,12 @@ static void ingress_hosts(struct buf *out, const struct value *o, const char *pa
 }
 
 static void ingress_address(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        const struct value *list = value_path(o, "status", "loadBalancer", "ingress", NULL);
+        _cleanup_(buf_done) struct buf t = buf_make(64 * KIB);
 
         (void)path;
         (void)now;
-        if (value_count(list))
-                joined(out, list, "ip");
-        else
-                buf_addc(out, "\"\"");
+        add_points(&t, o);
+        string(out, &t);
 }
 
 static void ingress_ports(struct buf *out, const struct value *o, const char *path, now_t *now) {

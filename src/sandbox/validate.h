@@ -48,5 +48,7 @@ struct str causes_message(const struct causes *c, struct str kind, struct str gr
  */
 void codec_validate(const struct type *t, struct str api_version, struct str kind, const struct value *live,
                     const struct value *object, const char *subresource, struct causes *out);
+/* Of a Service's validation what comes before its addresses are allotted: clusterIP, clusterIPs, families. */
+void codec_validate_addresses(const struct value *live, const struct value *service, struct causes *out);
 
 #endif

@@ -56,6 +56,8 @@ void check_webhooks(struct check *c);
 
 /* A custom resource: its values against the schema, its lists, its scale. */
 void check_custom(struct check *c);
+/* … of which only the status was written. */
+void check_custom_status(struct check *c);
 /* The status of what has one. */
 void check_status(struct check *c);
 void check_job_status(struct check *c);

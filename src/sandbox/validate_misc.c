@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lease, PriorityClass, webhook configurations, APIService, and what a status may say. */
+/* Lease, PriorityClass, webhook configurations, APIService. */
 #include "sandbox/validate_kinds.h"
 
 #include <string.h>
@@ -240,86 +240,4 @@ void check_api_service(struct check *c) {
         if (truth_of(spec, "insecureSkipTLSVerify") && text_of(spec, "caBundle").n)
                 fault_invalid(c, AT(at, "insecureSkipTLSVerify"), &value_true,
                               "may not be true if caBundle is present");
-}
-
-/* --- status --- */
-
-struct status_rules {
-        const char *kind;
-        const char *numbers[12];  /* not negative, in this order */
-        const char *not_above[6]; /* not above `replicas` */
-        const char *ready_text;   /* availableReplicas against readyReplicas; NULL: not compared */
-};
-
-static const struct status_rules status_table[] = {
-        { "Deployment",
-          { "observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
-            "unavailableReplicas", "terminatingReplicas", "collisionCount" },
-          { "updatedReplicas", "readyReplicas", "availableReplicas" },
-          "cannot be greater than readyReplicas" },
-        { "ReplicaSet",
-          { "replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration",
-            "terminatingReplicas" },
-          { "fullyLabeledReplicas", "readyReplicas", "availableReplicas" },
-          "cannot be greater than readyReplicas" },
-        { "ReplicationController",
-          { "replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration" },
-          { "fullyLabeledReplicas", "readyReplicas", "availableReplicas" },
-          "cannot be greater than readyReplicas" },
-        { "StatefulSet",
-          { "replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas",
-            "observedGeneration", "collisionCount" },
-          { "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas" },
-          "cannot be greater than status.readyReplicas" },
-        { "DaemonSet",
-          { "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
-            "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount" },
-          { NULL },
-          NULL },
-        { "HorizontalPodAutoscaler", { "currentReplicas", "desiredReplicas" }, { NULL }, NULL },
-        { "PodDisruptionBudget",
-          { "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods" },
-          { NULL },
-          NULL },
-};
-
-static void check_status_as(struct check *c, const struct status_rules *r) {
-        const struct value *status = get(c->object, "status");
-        const struct at *at = AT(NULL, "status");
-        int64_t replicas = int_of(status, "replicas"), available = int_of(status, "availableReplicas");
-
-        for (size_t i = 0; r->numbers[i]; i++)
-                check_nonnegative_field(c, at, status, r->numbers[i]);
-        for (size_t i = 0; r->not_above[i]; i++)
-                if (int_of(status, r->not_above[i]) > replicas)
-                        fault_invalid_int(c, AT_STR(at, str_from(r->not_above[i])), int_of(status, r->not_above[i]),
-                                          "cannot be greater than status.replicas");
-        if (r->ready_text && available > int_of(status, "readyReplicas"))
-                fault_invalid_int(c, AT(at, "availableReplicas"), available, r->ready_text);
-        if (get(get(c->live, "status"), "collisionCount") &&
-            int_of(status, "collisionCount") < int_of(get(c->live, "status"), "collisionCount"))
-                fault_invalid_int(c, AT(at, "collisionCount"), int_of(status, "collisionCount"),
-                                  "cannot be decremented");
-}
-
-static void check_service_status(struct check *c) {
-        const struct value *ingress = value_path(c->object, "status", "loadBalancer", "ingress", NULL);
-
-        if (list_count(ingress) && !str_eqc(text_of(get(c->object, "spec"), "type"), "LoadBalancer"))
-                fault_forbidden(c, AT(AT(AT(NULL, "status"), "loadBalancer"), "ingress"),
-                                "may only be used when `spec.type` is 'LoadBalancer'");
-}
-
-void check_status(struct check *c) {
-        if (str_eqc(c->kind, "Service"))
-                check_service_status(c);
-        if (str_eqc(c->kind, "Job"))
-                check_job_status(c);
-        if (c->type && c->type->rules) {
-                check_custom(c);
-                return;
-        }
-        for (size_t i = 0; i < sizeof status_table / sizeof *status_table; i++)
-                if (str_eqc(c->kind, status_table[i].kind))
-                        check_status_as(c, &status_table[i]);
 }

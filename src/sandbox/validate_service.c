@@ -347,3 +347,10 @@ void check_service(struct check *c) {
         check_external_policy(c, at, spec);
         check_internal_policy(c, at, spec);
 }
+
+void codec_validate_addresses(const struct value *live, const struct value *service, struct causes *out) {
+        struct check c = { .out = out, .late = { .arena = out->arena }, .a = out->arena, .object = service, .live = live };
+
+        check_cluster_ips(&c, AT(NULL, "spec"), get(service, "spec"));
+        causes_done(&c.late);
+}

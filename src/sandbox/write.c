@@ -205,11 +205,7 @@ static int check_version(struct call *c, const struct version *live, const struc
                 return r;
         }
         if (!str_to_u64(rv, &number))
-                return status_bad_request(
-                        c,
-                        "resourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing \"%.*s\": "
-                        "invalid syntax",
-                        STR_FMT(rv), STR_FMT(rv));
+                return status_internal(c, "strconv.ParseUint: parsing \"%.*s\": invalid syntax", STR_FMT(rv));
         return number == live->rv ? 0 : status_modified(c);
 }
 
@@ -262,11 +258,8 @@ int write_update(struct call *c, struct version *live, const struct value *objec
         object = strategy_update(c->kind->strategy, c->at.subresource, before, object, c->a);
         object = keep_metadata(before, object, c->a);
         r = prepare_update(c, before, &object);
-        if (r < 0) {
-                /* Addresses are allotted after validation: its refusal takes the place of this one. */
-                validate(c, before, object, str_eqc(c->at.subresource, "status") ? "status" : NULL);
+        if (r < 0)
                 return r;
-        }
         r = validate(c, before, object, str_eqc(c->at.subresource, "status") ? "status" : NULL);
         if (r < 0)
                 return r;

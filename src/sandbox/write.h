@@ -42,6 +42,7 @@ struct delete_options {
         bool has_grace;
         int64_t grace_s;
         struct str propagation;           /* "Foreground", "Background", "Orphan" or empty */
+        bool has_propagation;             /* given, if only as an empty text (for serve_delete.c, which refuses it) */
         bool has_orphan, orphan;          /* orphanDependents, deprecated */
         struct str uid, resource_version; /* preconditions; empty: none */
         bool has_uid, has_resource_version;

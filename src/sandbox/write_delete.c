@@ -161,6 +161,14 @@ static void give(struct version **ret, struct version *v) {
                 version_unref(v);
 }
 
+/*
+ * A dry run that would end the object by taking its finalizers away shows what its update was to fill in: an object with
+ * nothing in it.
+ */
+static struct version *blank(const struct call *c) {
+        return version_new(ssa_zero(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, c->a), 0);
+}
+
 int write_delete(struct call *c, struct version *live, const struct delete_options *o, bool *ret_gone,
                  struct version **ret) {
         const struct value *before = write_live(c, live), *object = before;
@@ -182,6 +190,10 @@ int write_delete(struct call *c, struct version *live, const struct delete_optio
         }
         object = with_gc_finalizers(c, object, o);
         bool is_held = value_count(meta_get(object, "finalizers")) > 0;
+        if (c->dry_run && plan == PLAN_GONE && !is_held && value_count(meta_get(before, "finalizers"))) {
+                give(ret, blank(c));
+                return 0;
+        }
         if (plan == PLAN_GONE && is_held)
                 object = mark(c, object, 0);
         if (object != before && !value_equal(object, before) && (plan == PLAN_MARK || is_held)) {

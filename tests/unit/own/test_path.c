@@ -112,7 +112,20 @@ static void an_item_is_filed_under_its_whole_key(void **state) {
         list = schema_field(schema_item(list), STR("ports"));
         assert_true(path_item_element(json(a, "{'containerPort':1}"), list, a, &e));
         assert_text(value_canonical(a, e.value), "{\"containerPort\":1,\"protocol\":\"TCP\"}");
-        assert_false(path_item_element(json(a, "{'containerPort':{}}"), list, a, &e));
+        assert_false(path_item_element(json(a, "{'name':'x'}"), NULL, a, &e));
+}
+
+/* The server counts what a key has, if only null. */
+static void a_key_may_be_null(void **state) {
+        const struct schema *list = deployment_type();
+        struct path_element e;
+
+        (void)state;
+        list = schema_field(schema_field(schema_field(schema_field(list, STR("spec")), STR("template")), STR("spec")),
+                            STR("containers"));
+        assert_true(path_item_element(json(a, "{'name':null,'image':'x'}"), list, a, &e));
+        assert_text(value_canonical(a, e.value), "{\"name\":null}");
+        assert_false(path_item_element(&value_null, list, a, &e));
 }
 
 static void removing_shares_what_it_does_not_touch(void **state) {
@@ -175,6 +188,7 @@ int main(void) {
                 cmocka_unit_test(ancestors_cover_descendants_only),
                 cmocka_unit_test(values_are_found_by_key_with_defaults_filled_in),
                 cmocka_unit_test(an_item_is_filed_under_its_whole_key),
+                cmocka_unit_test(a_key_may_be_null),
                 cmocka_unit_test(removing_shares_what_it_does_not_touch),
                 cmocka_unit_test(pruning_stops_at_list_items),
                 cmocka_unit_test(setting_makes_maps_but_no_items),
