@@ -51,13 +51,12 @@ void app_prune_free(struct prune_run *run) {
 
 /* --- the plan's input ------------------------------------------------------------------------------------------- */
 
-/* An object in Git whose id is not known yet (its kind's scope is not) may be this one. */
-static bool may_be_desired(const struct app *app, const struct inventory_id *id) {
+/* An object in Git whose id is not known yet, as its kind is not served, may be this one: the kind may be mistyped. */
+static bool has_namesake(const struct app *app, const struct inventory_id *id) {
         for (size_t i = 0; i < app->desired->count; i++) {
                 const struct desired *d = &app->desired->objects[i];
 
-                if (d->id.n == 0 && str_eq(d->gvk.group, id->group) && str_eq(d->gvk.kind, id->kind) &&
-                    str_eq(d->name, id->name))
+                if (d->id.n == 0 && str_eq(d->name, id->name))
                         return true;
         }
         return false;
@@ -131,7 +130,10 @@ static struct prune_candidate describe(const struct app *app, const struct inven
         struct prune_candidate c = { .entry = e };
         struct inventory_id id;
 
-        if (!inventory_id_split(str_from(e->id), &id) || may_be_desired(app, &id))
+        if (!inventory_id_split(str_from(e->id), &id))
+                return c;
+        c.namesake = has_namesake(app, &id);
+        if (c.namesake)
                 return c;
         struct cluster_kind *k = app_kind_of(app, str_from(e->id), str_from(e->version));
         c.custom = !manifest_group_is_builtin(id.group);
@@ -484,11 +486,16 @@ static bool is_remarked(const struct app *app, const struct inventory_entry *e) 
         return !manifest_value_ignores_extraneous(live_value(live, a, &owners));
 }
 
+static bool prunes(const struct app *app) {
+        return app->options.prune && !app->config->prune_disabled;
+}
+
 static void tell_one_extra(struct app *app, const char *id) {
         _cleanup_(buf_done) struct buf reason = buf_make(8 * 1024);
         const char *census = app_census_of(app, id);
 
-        buf_addf(&reason, "left Git; it would be pruned%s%s", census ? ", " : "", census ? census : "");
+        buf_addf(&reason, "left Git; it would be pruned%s%s%s", prunes(app) ? "" : " if prune were on",
+                 census ? ", " : "", census ? census : "");
         tell(app, OUTCOME_EXTRA, id, reason.p, NULL);
 }
 
@@ -544,7 +551,7 @@ bool app_prune_start(struct app *app) {
                 app->prune_done = false; /* this comes again with the answers */
                 return true;
         }
-        bool run = plan.deletions && app->options.prune && !app->config->prune_disabled && app->mode != DECIDE_DIFF;
+        bool run = plan.deletions && prunes(app) && app->mode != DECIDE_DIFF;
         if (app->mode != DECIDE_DIFF)
                 tell_kept(app, &plan);
         if (run) {

@@ -14,6 +14,8 @@ static bool was_replaced(const struct prune_candidate *c) {
 
 /* The order of the questions is the order of the answers' safety: when in doubt, keep. */
 static enum prune_verdict judge(const struct prune_candidate *c) {
+        if (c->namesake)
+                return PRUNE_KEEP_NAMESAKE;
         if (!c->known)
                 return PRUNE_KEEP_UNSURE;
         if (!c->exists)
@@ -123,6 +125,7 @@ const char *prune_reason(enum prune_verdict verdict) {
                 [PRUNE_KEEP_PROTECTED] = "protected by annotation (Prune=false, Delete=false or helm keep)",
                 [PRUNE_KEEP_FOREIGN] = "another tracker owns it now",
                 [PRUNE_KEEP_NAMESPACE] = "the Namespace still holds objects that Git wants, or that are never pruned",
+                [PRUNE_KEEP_NAMESAKE] = "Git has an object of this name whose kind the cluster does not serve",
                 [PRUNE_KEEP_UNSURE] = "whether it still exists could not be found out",
         };
 

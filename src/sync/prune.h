@@ -8,6 +8,8 @@
  *  - Adopted and protected objects (Prune=false, Delete=false, helm keep, on Git's side as last applied or on the live
  *    side), objects another tracker owns, objects with a controller ownerReference and Namespaces that still hold desired
  *    objects stay; each with its reason.
+ *  - An object stays while Git has one of its name of a kind that is not served: "kind: Deploymnet" is a typing error,
+ *    and no reason to delete what is running.
  *  - Order: custom resources first (each waited for until it is gone, while its operator still runs), then everything
  *    else in reverse apply order, then CRDs, then Namespaces. A stage starts when the one before is gone.
  *
@@ -38,6 +40,7 @@ enum prune_verdict {
         PRUNE_KEEP_PROTECTED,
         PRUNE_KEEP_FOREIGN,    /* another tracker's, or a controller's */
         PRUNE_KEEP_NAMESPACE,  /* holds desired or protected objects */
+        PRUNE_KEEP_NAMESAKE,   /* Git has an object of this name whose kind is not served: it may be this one */
         PRUNE_KEEP_UNSURE,     /* whether it exists could not be found out (kind not served, list failed) */
 };
 
@@ -50,6 +53,7 @@ struct prune_candidate {
         bool live_protected;   /* an annotation on the live object asks to keep it */
         bool live_foreign;     /* the live object's tracker is not this application of this installation */
         bool custom;           /* its kind is defined by a CRD */
+        bool namesake;         /* Git has an object of its name of a kind that the cluster does not serve */
         bool holds_wanted;    /* a Namespace with objects in it that are desired, or that are never pruned */
         int rank;              /* apply order, manifest/order.h: higher was applied later */
 };

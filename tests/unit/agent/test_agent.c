@@ -436,8 +436,8 @@ static void what_would_go_with_a_namespace_is_told_without_prune_as_well(void **
         push(&w, CM("a", "1"));
         loop_run_for(w.loop, A_WHILE_MS);
         assert_non_null(map_find(w.twin.objects, STR("/api/v1/namespaces/extra")));
-        assert_string_equal(w.namespace_told, "left Git; it would be pruned, with it at least 2 objects of others: 2 ConfigMap; "
-                                              "1 kind could not be looked at");
+        assert_string_equal(w.namespace_told, "left Git; it would be pruned if prune were on, with it at least 2 objects "
+                                              "of others: 2 ConfigMap; 1 kind could not be looked at");
         end(&w);
 }
 
