@@ -36,7 +36,9 @@ static void add_details(struct buf *out, const struct option_def *def, size_t *c
                 buf_addf(&b, "%s%s", i ? ", " : "(one of ", def->choices[i]);
         if (def->choices)
                 buf_addc(&b, ")");
-        if (def->fallback && !(def->type == OPTION_BOOL && strcmp(def->fallback, "false") == 0))
+        if (def->type == OPTION_BOOL && def->fallback && strcmp(def->fallback, "true") == 0)
+                buf_addf(&b, "[default true; --no-%s]", def->name);
+        else if (def->type != OPTION_BOOL && def->fallback)
                 buf_addf(&b, "%s[default %s]", b.n ? " " : "", def->fallback);
         add_words(out, b.p, column);
 }
@@ -64,9 +66,18 @@ static void help_option(struct buf *out, const struct option_def *def) {
         buf_addch(out, '\n');
 }
 
+static bool has_flags(const struct option_group *group) {
+        for (size_t i = 0; i < group->count; i++)
+                if (group->defs[i].name && !group->defs[i].hidden)
+                        return true;
+        return false;
+}
+
 void options_help(const struct option_group *groups, size_t count, struct buf *out) {
         for (size_t i = 0; i < count; i++) {
-                buf_addf(out, "%s%s:\n", i ? "\n" : "", groups[i].title);
+                if (!has_flags(&groups[i]))
+                        continue;
+                buf_addf(out, "%s%s:\n", out->n ? "\n" : "", groups[i].title);
                 for (size_t j = 0; j < groups[i].count; j++)
                         if (groups[i].defs[j].name && !groups[i].defs[j].hidden)
                                 help_option(out, &groups[i].defs[j]);

@@ -266,6 +266,7 @@ static void help_lists_every_option_with_default_and_wraps(void **state) {
         assert_non_null(strstr(f->said.p, "[default 30s]"));
         assert_non_null(strstr(f->said.p, "  -o, --output WORD           form of the output (one of table, json, yaml)"));
         assert_non_null(strstr(f->said.p, "\nOther:\n      --wait "));
+        assert_non_null(strstr(f->said.p, "[default true; --no-prune]"));
         assert_null(strstr(f->said.p, "hush"));
         rest = buf_str(&f->said);
         while (str_next(&rest, '\n', &line))
