@@ -207,8 +207,15 @@ static void on_status(void *ctx, struct app *app, struct str old, struct buf *ou
 }
 
 static void on_loaded(void *ctx, struct app *app) {
-        struct entry *e = entry_of(ctx, app);
+        struct agent *agent = ctx;
+        struct entry *e = entry_of(agent, app);
+        struct err err;
 
+        if (entry_check_name(e, &err) < 0) {
+                app_bar(app);
+                agent->hooks.trouble(agent->ctx, app, "name", &err);
+                return;
+        }
         if (e->wants_record)
                 entry_bring_back(e);
 }
@@ -229,10 +236,14 @@ static void on_observed(void *ctx, struct app *app) {
         struct agent *agent = ctx;
         struct entry *e = entry_of(agent, app);
 
-        if (e->revision.timeline.observed_ms || e->revision.stands_in)
+        bool again = e->revision.timeline.observed_ms;
+
+        if (e->revision.stands_in || (again && !agent->options.poll_once))
                 return;
-        e->revision.timeline.observed_ms = loop_now_ms(agent->loop);
-        agent->stats.last = e->revision.timeline;
+        if (!again) {
+                e->revision.timeline.observed_ms = loop_now_ms(agent->loop);
+                agent->stats.last = e->revision.timeline;
+        }
         agent->hooks.observed(agent->ctx, app, &e->revision.timeline);
 }
 

@@ -42,6 +42,7 @@ struct agent_hooks {
         void (*revision)(void *ctx, struct app *app, const struct agent_revision *revision,
                          const struct desired_set *set, const struct err *rejected);
         void (*settled)(void *ctx, struct app *app, const struct err *prune_err);
+        /* Every write of a commit has come back; once a commit, with poll_once each time. */
         void (*observed)(void *ctx, struct app *app, const struct agent_timeline *timeline);
         /* Something of the whole does not work now; `what` names it ("git", "discovery", "inventory", …). Tried again. */
         void (*trouble)(void *ctx, struct app *app, const char *what, const struct err *err);

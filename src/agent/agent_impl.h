@@ -76,6 +76,8 @@ void entry_bring_back(struct entry *e);
 
 /* What status() would say has changed: it is composed and stored anew. */
 void entry_tell_status(struct entry *e);
+/* INVAL when the application that the cluster knows by this name is another one. After app_hooks.loaded. */
+int entry_check_name(const struct entry *e, struct err *err);
 /* The hook app_hooks.status. */
 void entry_status(struct entry *e, struct str old_text, struct buf *out);
 /* Scalers that Git wants changed with the set in force. */

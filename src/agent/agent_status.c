@@ -8,6 +8,7 @@
  *   sync                                Synced, OutOfSync; Unknown while the newest commit cannot be compared with
  *   error                               why it cannot be, or why Git cannot be read; absent: all is well
  *   counts, objects                     synced/all/failed, all
+ *   repo, path, namespace               where it is from and where it goes
  *   changed                             when any of this became different, in ms
  */
 #include "agent/agent_impl.h"
@@ -17,7 +18,7 @@
 
 #define ERROR_MAX_BYTES (8 * 1024)
 
-static const char *const copied[] = { "ref", "commit", "subject", "counts", "objects" };
+static const char *const copied[] = { "ref", "commit", "subject", "counts", "objects", "repo", "path", "namespace" };
 
 static void add_text(struct value_map_builder *b, struct arena *a, const char *key, struct str text) {
         value_map_add(b, str_from(key), value_string(a, text, 0), 0);
@@ -51,11 +52,15 @@ static void add_in_force(struct value_map_builder *b, const struct entry *e, str
         add_text(b, a, "subject", e->revision.subject);
         add_text(b, a, "counts", arena_strf(a, "%zu/%zu/%zu", c.synced, c.objects, c.failed + c.refused + c.parked));
         value_map_add(b, STR("objects"), value_int(a, (int64_t)c.objects, 0), 0);
+        add_text(b, a, "repo", e->config->repo_url);
+        add_text(b, a, "path", e->config->path);
+        add_text(b, a, "namespace", e->config->destination_namespace);
 }
 
 /* Texts of which each is all there is to tell; the subject and the number of objects follow from commit and counts. */
 static bool tells_the_same(const struct value *x, const struct value *y) {
-        static const char *const keys[] = { "commit", "applied", "sync", "counts", "error" };
+        static const char *const keys[] = { "commit", "applied", "sync", "counts", "error",
+                                            "repo",   "path",    "namespace" };
 
         for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
                 if (!str_eq(value_text(value_getc(x, keys[i])), value_text(value_getc(y, keys[i]))))
@@ -88,6 +93,37 @@ void entry_status(struct entry *e, struct str old_text, struct buf *out) {
                 buf_add(out, old_text);
         else
                 value_print(now, out);
+}
+
+static bool has_objects(const struct inventory *inv) {
+        size_t count, known = 0;
+        _cleanup_(mem_freep) struct inventory_entry **list = inventory_sorted(inv, &count);
+
+        for (size_t i = 0; i < count; i++)
+                known += list[i]->uid != NULL;
+        return known;
+}
+
+/*
+ * A name that was only guessed may be another application's: the same repository, another folder. To go on would delete
+ * all that is not in this one.
+ */
+int entry_check_name(const struct entry *e, struct err *err) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct config_app *c = e->config;
+        const struct value *status;
+
+        if (!c->name_is_guessed || !has_objects(app_inventory(e->app)) ||
+            json_parse(app_status_text(e->app), a, &status, NULL) < 0 || !value_getc(status, "repo"))
+                return 0;
+        struct str repo = value_text(value_getc(status, "repo")), path = value_text(value_getc(status, "path")),
+                   ns = value_text(value_getc(status, "namespace"));
+        if (str_eq(repo, c->repo_url) && str_eq(path, c->path) && str_eq(ns, c->destination_namespace))
+                return 0;
+        return err_set(err, ERR_INVAL,
+                       "there is an application of this name already, from path %.*s of %.*s for namespace \"%.*s\"; is "
+                       "this another one, give it a --name of its own; is it the same, changed, --name %.*s says so",
+                       STR_FMT(path), STR_FMT(repo), STR_FMT(ns), STR_FMT(c->name));
 }
 
 /* One-shot commands tell it themselves, and write it with what they apply. */

@@ -338,8 +338,8 @@ static void settle(struct app *app) {
 static void pump(void *ctx) {
         struct app *app = ctx;
 
-        if ((!app->desired && !app->wanted) || app->loading || store_is_busy(app->store) || app->namespace_op ||
-            !inventory_is_at_hand(app))
+        if (app->barred || (!app->desired && !app->wanted) || app->loading || store_is_busy(app->store) ||
+            app->namespace_op || !inventory_is_at_hand(app))
                 return;
         if (!app->inventory) {
                 app->loading = true;
@@ -445,10 +445,49 @@ void app_kinds_changed(struct app *app) {
         app_kick(app);
 }
 
+void app_bar(struct app *app) {
+        app->barred = true;
+}
+
 /* --- what others ask -------------------------------------------------------------------------------------------- */
 
 bool app_is_settled(const struct app *app) {
         return app->settled;
+}
+
+bool app_is_observed(const struct app *app) {
+        return app->settled && app->awaited == 0;
+}
+
+static bool item_goes_on(const struct item *item) {
+        switch (item->state) {
+        case ITEM_FAILED:
+        case ITEM_REFUSED:
+                return item->retry_at_ms != 0;
+        case ITEM_SYNCED:
+        case ITEM_OUT_OF_SYNC:
+        case ITEM_SKIPPED:
+                return false;
+        default:
+                return true;
+        }
+}
+
+bool app_is_final(const struct app *app) {
+        size_t at = 0;
+        void *p;
+
+        if (!app_is_observed(app))
+                return false;
+        for (size_t i = 0; i < app->desired->count; i++) {
+                if (app->desired->objects[i].id.n == 0) /* its kind is looked for */
+                        return false;
+        }
+        while (map_next(app->items, &at, NULL, &p)) {
+                if (item_goes_on(p))
+                        return false;
+        }
+        return true;
 }
 
 void app_counts(const struct app *app, struct app_counts *ret_counts) {

@@ -95,7 +95,7 @@ struct app_hooks {
         struct str (*rival)(void *ctx, const struct app *app, struct str id, struct str tracked_by);
         /* The scope of some parked kind is known now: render and bind again. */
         void (*rebind)(void *ctx, struct app *app);
-        /* The inventory, and with it the status, was read. */
+        /* The inventory, and with it the status, was read. Nothing was written yet; app_bar() may be called. */
         void (*loaded)(void *ctx, struct app *app);
 };
 
@@ -159,7 +159,14 @@ void app_kinds_changed(struct app *app);
 /* The API server can be reached again, say its watches: what failed only for that is tried within a second. */
 void app_server_is_back(struct app *app);
 
+/* From now on nothing is done for it, in the cluster or in its inventory. */
+void app_bar(struct app *app);
+
 bool app_is_settled(const struct app *app);
+/* And every write has come back through the watches. */
+bool app_is_observed(const struct app *app);
+/* It is settled, and only a new commit or somebody else can change how it stands: nothing is tried again. */
+bool app_is_final(const struct app *app);
 enum app_sync_status app_sync_status(const struct app *app);
 void app_counts(const struct app *app, struct app_counts *ret_counts);
 /* Why there is trouble with the application as a whole (inventory unreadable …); code 0: none. */

@@ -289,7 +289,7 @@ void app_tell_parked(struct app *app) {
         for (size_t i = 0; i < app->desired->count; i++) {
                 const struct desired *d = &app->desired->objects[i];
 
-                if (d->state != DESIRED_PARKED)
+                if (d->state != DESIRED_PARKED || !is_parked(app, d))
                         continue;
                 _cleanup_(arena_freep) struct arena *a = arena_new(0);
                 struct str id = d->id.n ? d->id : manifest_id(d->gvk.group, d->gvk.kind, d->ns, d->name, a);

@@ -84,6 +84,7 @@ struct app {
         struct store_app *store;
         struct inventory *inventory;  /* NULL: not read yet */
         bool loading;
+        bool barred;                  /* nothing is done any more */
         bool wanted;                  /* inventory and status, though no set is in force */
         bool status_due;              /* the status is to be composed anew, and stored when it is a new one */
         int64_t status_at_ms;         /* not before, when it could not be stored */

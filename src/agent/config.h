@@ -65,6 +65,7 @@ struct config_repository {
 
 struct config_app {
         struct str name;
+        bool name_is_guessed;      /* from flags without a name: two of them may mean one by accident */
         struct str ns;             /* metadata.namespace of the Application; may be empty */
         struct str instance;       /* what stands in tracking ids: name; ns_name when ns is neither the agent's nor the
                                     * control namespace (config_settle()) */
@@ -101,7 +102,7 @@ struct config_agent {
         struct str control_ns;         /* applications of this namespace go by their bare name, as Argo CD's own do */
         struct str kubeconfig;         /* empty: $KUBECONFIG, in-cluster, ~/.kube/config */
         struct str context;
-        struct str data_dir;           /* where Git stores lie */
+        struct str data_dir;           /* where Git stores lie; a verb fills in its default and makes it absolute */
         int64_t poll_ms;
         int64_t git_timeout_ms;        /* one Git operation */
         struct str git_ca;             /* PEM file for Git servers; empty: the system's */

@@ -28,7 +28,7 @@ const struct option_def config_agent_options[] = {
         { .name = "context", .key = "context", .type = OPTION_TEXT, .at = AT(context), .word = "NAME",
           .help = "context of the kubeconfig" },
         { .name = "data-dir", .key = "dataDir", .type = OPTION_TEXT, .at = AT(data_dir), .word = "DIR",
-          .help = "where copies of repositories are kept; a folder below $XDG_CACHE_HOME or /tmp when left out" },
+          .help = "where copies of repositories are kept; truce/git in $XDG_CACHE_HOME or ~/.cache when left out" },
         { .name = "poll-interval", .key = "pollInterval", .type = OPTION_DURATION, .at = AT(poll_ms), .fallback = "30s",
           .min = SECOND, .max = 24 * HOUR, .help = "time between two looks at a repository" },
         { .name = "git-timeout", .key = "gitTimeout", .type = OPTION_DURATION, .at = AT(git_timeout_ms),
@@ -51,7 +51,7 @@ const struct option_def config_agent_options[] = {
           .help = "the same, in percent of the application" },
         /* Switching the budget off takes a flag: a document could be changed by what is being pruned. */
         { .name = "prune-budget", .type = OPTION_BOOL, .at = AT(prune_budget), .fallback = "true",
-          .help = "hold prunes that exceed the budget; --no-prune-budget lets all of them pass" },
+          .help = "hold prunes that exceed the budget" },
         { .name = "replicas-hold", .key = "replicasHold", .type = OPTION_DURATION, .at = AT(replicas_hold_ms),
           .fallback = "10m", .min = 0, .max = 24 * HOUR,
           .help = "how long replicas stay as an autoscaler left them after it is gone; it may be about to come back" },

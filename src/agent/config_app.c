@@ -227,7 +227,8 @@ const struct option_def config_app_options[] = {
         { .name = "revision", .type = OPTION_TEXT, .at = AT(revision), .fallback = "HEAD", .word = "REV",
           .help = "branch, tag or commit" },
         { .name = "name", .type = OPTION_TEXT, .at = AT(name), .max = 200, .word = "NAME",
-          .help = "name of the application; taken from the repository when left out" },
+          .help = "name of the application; the repository's when left out. Another folder or namespace is another "
+                  "application" },
         { .name = "namespace", .letter = 'n', .type = OPTION_TEXT, .at = AT(ns), .max = 63, .word = "NAMESPACE",
           .help = "namespace of objects that name none" },
         { .name = "recurse", .type = OPTION_BOOL, .at = AT(recurse), .help = "read the folders below too" },
@@ -252,25 +253,37 @@ const struct option_def config_app_options[] = {
 };
 const size_t config_app_option_count = ARRAY_LEN(config_app_options);
 
-/* "https://host/team/shop.git" gives "shop"; what no name can hold becomes "-". */
+/* "https://host/team/shop.git" gives "shop", and so does /srv/shop/.git; what no name can hold becomes "-". */
 static struct str name_from_url(struct str url, struct arena *a) {
-        size_t from = url.n, n;
+        size_t from;
         char *p;
 
         if (str_ends(url, STR(".git")))
-                url.n = from = url.n - strlen(".git");
+                url.n -= strlen(".git");
+        while (url.n > 0 && url.p[url.n - 1] == '/')
+                url.n--;
+        from = url.n;
         while (from > 0 && url.p[from - 1] != '/')
                 from--;
-        n = url.n - from;
-        p = arena_alloc(a, n + 1);
-        for (size_t i = 0; i < n; i++) {
-                char c = url.p[from + i];
+        url = str_sub(url, from, url.n);
+        p = arena_alloc(a, url.n + 1);
+        for (size_t i = 0; i < url.n; i++) {
+                char c = url.p[i];
                 bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 
                 p[i] = plain ? c : (c >= 'A' && c <= 'Z') ? (char)(c - 'A' + 'a') : '-';
         }
-        p[n] = '\0';
-        return n ? (struct str){ p, n } : STR("app");
+        p[url.n] = '\0';
+        return url.n ? (struct str){ p, url.n } : STR("app");
+}
+
+/* "." and "../shop" are the folder that they mean. */
+static struct str without_dots(struct str url, struct arena *a) {
+        _cleanup_(mem_freep) char *real = NULL;
+
+        if (url.p[0] != '/' && str_find(url, ':', 0) < 0)
+                real = realpath(url.p, NULL);
+        return real ? arena_str(a, str_from(real)) : url;
 }
 
 static int add_flag_credentials(struct config *c, const struct config_app *app, const struct config_app_flags *flags,
@@ -315,13 +328,14 @@ int config_add_flags(struct config *c, const struct config_app_flags *flags, str
 
         if (flags->repo.n == 0)
                 return err_set(err, ERR_INVAL, "--repo is missing");
-        app.repo_url = flags->repo;
+        app.repo_url = without_dots(flags->repo, c->arena);
         app.path = flags->path;
         r = config_clean_source(&app, c->arena, &in_url, err);
         if (r < 0)
                 return r;
 
         app.from_flags = true;
+        app.name_is_guessed = flags->name.n == 0;
         app.name = flags->name.n ? arena_str(c->arena, flags->name) : name_from_url(app.repo_url, c->arena);
         app.revision = arena_str(c->arena, flags->revision.n ? flags->revision : STR("HEAD"));
         app.destination_namespace = arena_str(c->arena, flags->ns);

@@ -101,8 +101,8 @@ static bool settle_repository(struct config *c, struct config_app *app) {
 
         app->repository = repo;
         if (!app->from_flags && !c->agent.allow_file_repositories && str_starts(app->repo_url, STR("file://"))) {
-                refuse(c, app, app->place, STR("repositories of this machine need allowFileRepositories in the Agent "
-                                               "document"));
+                refuse(c, app, app->place, STR("repositories of this machine need --allow-file-repositories, or "
+                                               "allowFileRepositories in the Agent document"));
                 return false;
         }
         if (repo && repo->refusal.n > 0) {

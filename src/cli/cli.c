@@ -11,12 +11,15 @@ struct verb {
         const char *name;
         int (*run)(int argc, char **argv);
         const char *help;
+        const char *statuses; /* NULL: 0 done, 2 it could not be */
 };
 
 static const struct verb verbs[] = {
         { "run", cli_run, "stay: poll Git, apply, prune, heal drift" },
-        { "sync", cli_sync, "bring the cluster to what Git says, once" },
-        { "diff", cli_diff, "show what a sync would change; exit 1 when anything" },
+        { "sync", cli_sync, "bring the cluster to what Git says, once",
+          "0 as Git says · 1 an object failed, or a prune was held · 2 it could not be done · 3 --timeout passed" },
+        { "diff", cli_diff, "show what a sync would change; exit 1 when anything",
+          "0 nothing · 1 something · 2 it could not be found out · 3 --timeout passed" },
         { "status", cli_status, "what is in force, from the cluster's inventory" },
         { "render", cli_render, "print the objects of a revision, as they would be applied" },
         { "sandbox", cli_sandbox, "a Kubernetes API in memory, to try things without a cluster" },
@@ -33,6 +36,19 @@ static void print_usage(FILE *out) {
               out);
 }
 
+void cli_print_head(const char *name) {
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+                const struct verb *v = &verbs[i];
+
+                if (strcmp(v->name, name) != 0)
+                        continue;
+                printf("usage: truce %s [flags]\n\n%s: %s\n", name, name, v->help);
+                if (v->statuses)
+                        printf("Exit status: %s\n", v->statuses);
+                puts("");
+        }
+}
+
 static int unknown_verb(const char *word) {
         const char *names[ARRAY_LEN(verbs)];
 
@@ -44,20 +60,26 @@ static int unknown_verb(const char *word) {
         return CLI_ERROR;
 }
 
+static int run_verb(int argc, char **argv) {
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+                if (strcmp(argv[0], verbs[i].name) == 0)
+                        return verbs[i].run(argc - 1, argv + 1);
+        }
+        return unknown_verb(argv[0]);
+}
+
 int cli_main(int argc, char **argv) {
         if (argc < 2) {
                 print_usage(stderr);
                 return CLI_ERROR;
         }
+        if (argc > 2 && strcmp(argv[1], "help") == 0)
+                return run_verb(2, (char *[]){ argv[2], (char[]){ "--help" }, NULL });
         if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
                 print_usage(stdout);
                 return CLI_OK;
         }
         if (strcmp(argv[1], "--version") == 0)
                 return cli_version(0, NULL);
-        for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-                if (strcmp(argv[1], verbs[i].name) == 0)
-                        return verbs[i].run(argc - 2, argv + 2);
-        }
-        return unknown_verb(argv[1]);
+        return run_verb(argc - 1, argv + 1);
 }

@@ -15,6 +15,9 @@ enum cli_exit { CLI_OK = 0, CLI_DIFFERENT = 1, CLI_ERROR = 2, CLI_TIMED_OUT = 3 
 /* Everything the program does; returns the exit status. */
 int cli_main(int argc, char **argv);
 
+/* The head of a verb's --help: usage, what it is for, its exit statuses. */
+void cli_print_head(const char *verb);
+
 /* The verbs. argc and argv begin after the verb. */
 int cli_run(int argc, char **argv);
 int cli_sync(int argc, char **argv);

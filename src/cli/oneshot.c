@@ -2,7 +2,9 @@
 #include "cli/oneshot.h"
 
 static bool app_is_done(const struct oneshot *o, const struct app *app) {
-        return !o->wait || app_sync_status(app) == APP_SYNCED;
+        if (!app_desired(app) || !app_is_settled(app))
+                return false;
+        return !o->wait || (app_is_observed(app) && app_sync_status(app) == APP_SYNCED) || app_is_final(app);
 }
 
 static void check_end(struct oneshot *o) {
@@ -11,7 +13,7 @@ static void check_end(struct oneshot *o) {
         for (size_t i = 0; i < agent_app_count(o->agent); i++) {
                 const struct app *app = agent_app(o->agent, i);
 
-                done += o->ended[i] || (app_desired(app) && app_is_settled(app) && app_is_done(o, app));
+                done += o->ended[i] || app_is_done(o, app);
         }
         if (done >= agent_app_count(o->agent))
                 loop_stop(o->session.loop);
@@ -70,9 +72,12 @@ static void on_observed(void *ctx, struct app *app, const struct agent_timeline 
 /* What a daemon would wait out is the end of a one-shot command, save for single kinds: their objects fail by name. */
 static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
         struct oneshot *o = ctx;
-        bool whole = strcmp(what, "git") == 0 || strcmp(what, "discovery") == 0 || strcmp(what, "inventory") == 0;
+        static const char *const whole[] = { "git", "name", "discovery", "inventory" };
+        size_t i = 0;
 
-        if (!whole)
+        while (i < ARRAY_LEN(whole) && strcmp(what, whole[i]) != 0)
+                i++;
+        if (i == ARRAY_LEN(whole))
                 return;
         if (app) {
                 if (end_app(o, app))

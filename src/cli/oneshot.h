@@ -15,7 +15,7 @@ struct oneshot {
         struct agent_hooks hooks;    /* the verb's; `trouble` is told what ended an application */
         void *ctx;
         enum decide_mode mode;
-        bool wait;                   /* until everything is applied and seen back */
+        bool wait;                   /* until everything is applied and seen back, or never will be */
         int64_t timeout_ms;          /* 0: none */
         struct loop_timer *timer;
         bool *ended;                 /* of each application: nothing more is to be expected of it */

@@ -175,6 +175,10 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
 
         (void)ctx;
+        if (app && strcmp(what, "name") == 0) {
+                log_event(LOG_ERROR, "agent", "application not run", "app", app_name(app, a), "err", err->msg, NULL);
+                return;
+        }
         if (app) /* lines are told apart by their first pair */
                 what = arena_strf(a, "%s of %s", what, app_name(app, a)).p;
         log_event_limited(LOG_WARN, "agent", "does not work now, tried again", "what", what, "err", err->msg, NULL);

@@ -22,7 +22,8 @@ static void print_help(const char *verb, const struct option_group *groups, size
         _cleanup_(buf_done) struct buf out = buf_make(256 * 1024);
 
         options_help(groups, count, &out);
-        printf("usage: truce %s [flags]\n\n%s", verb, out.p);
+        cli_print_head(verb);
+        fputs(out.p, stdout);
 }
 
 void session_say(struct str text) {
@@ -98,6 +99,45 @@ static void default_installation(struct session *s) {
                 agent->installation_id = agent->ns;
 }
 
+/* What is said is taken from the working directory. Without a home it stays empty: only copies over http need it. */
+static void settle_data_dir(struct session *s) {
+        struct str *dir = &s->config->agent.data_dir;
+        const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+        _cleanup_(mem_freep) char *here = NULL;
+
+        if (dir->n && dir->p[0] != '/' && (here = getcwd(NULL, 0)))
+                *dir = arena_strf(s->config->arena, "%s/%.*s", here, STR_FMT(*dir));
+        if (dir->n)
+                return;
+        if (cache && cache[0] == '/')
+                *dir = arena_strf(s->config->arena, "%s/truce/git", cache);
+        else if (home && home[0] == '/')
+                *dir = arena_strf(s->config->arena, "%s/.cache/truce/git", home);
+}
+
+/*
+ * Flags that make an application do nothing without one to make: who gives them with documents means something else.
+ * --prune and --allow-empty are also a sync's own.
+ */
+static int check_app_flags(const struct session *s, struct err *err) {
+        struct config_app_flags plain;
+        struct option_group group = { "", config_app_options, config_app_option_count, &plain };
+
+        options_default(&group, 1, s->arena);
+        for (size_t i = 0; i < config_app_option_count; i++) {
+                const struct option_def *def = &config_app_options[i];
+                const void *is = (const char *)&s->app_flags + def->at, *was = (const char *)&plain + def->at;
+                bool same = def->type == OPTION_BOOL ? *(const bool *)is == *(const bool *)was
+                                                     : str_eq(*(const struct str *)is, *(const struct str *)was);
+
+                if (same || strcmp(def->name, "prune") == 0 || strcmp(def->name, "allow-empty") == 0)
+                        continue;
+                return err_set(err, ERR_INVAL, "--%s is for an application that --repo makes; documents have their own",
+                               def->name);
+        }
+        return 0;
+}
+
 static int check_apps(const struct session *s, struct err *err) {
         if (s->config->app_count || s->apps_optional)
                 return 0;
@@ -116,10 +156,13 @@ int session_configure(struct session *s, const char *verb, int argc, char **argv
 
         if (s->app_flags.repo.n) {
                 r = config_add_flags(s->config, &s->app_flags, err);
-                if (r < 0)
-                        return r;
+        } else if (s->config->app_count || s->apps_optional) {
+                r = check_app_flags(s, err);
         }
+        if (r < 0)
+                return r;
         default_installation(s);
+        settle_data_dir(s);
         config_settle(s->config);
         if (print_problems(s->config))
                 return bad_configuration(err);

@@ -35,7 +35,8 @@ struct show {
         size_t changed;
         struct map *counted; /* id → the total that the object counts in; NULL: none */
         struct remarks *remarks; /* JSON: what is no difference */
-        bool timed_out;
+        bool timed_out, retries, told_namespace;
+        struct map *failed_once, *told; /* ids of objects that failed before; whose failure was told then */
         char *waiting;  /* told last and not over; NULL: nothing is waited for */
 };
 
@@ -52,6 +53,8 @@ struct show *show_new(enum show_format format, enum show_verb verb, struct loop 
         s->progress = isatty(STDERR_FILENO) && format == SHOW_TEXT;
         s->out = buf_make(BLOCK_MAX_BYTES);
         s->counted = map_new(NULL);
+        s->failed_once = map_new(NULL);
+        s->told = map_new(NULL);
         s->remarks = remarks_new();
         s->totals.exit_code = -1;
         s->printer = (struct diff_printer){
@@ -87,9 +90,15 @@ void show_free(struct show *s) {
         free(s->failures);
         free(s->waiting);
         map_free(s->counted);
+        map_free(s->failed_once);
+        map_free(s->told);
         remarks_free(s->remarks);
         buf_done(&s->out);
         free(s);
+}
+
+void show_retries(struct show *s) {
+        s->retries = true;
 }
 
 size_t show_failures(const struct show *s) {
@@ -118,6 +127,16 @@ static void flush(struct show *s) {
 
 static const char *plural(size_t count, const char *one, const char *many) {
         return count == 1 ? one : many;
+}
+
+/* A line about an application on stderr. */
+static void say(const struct app *app, const char *what) {
+        _cleanup_(buf_done) struct buf safe = buf_make(64 * 1024);
+
+        text_add(&safe, app_config(app)->name);
+        buf_addc(&safe, ": ");
+        text_add(&safe, str_from(what));
+        fprintf(stderr, "truce: %s\n", safe.p);
 }
 
 /* --- one object ------------------------------------------------------------------------------------------------- */
@@ -187,6 +206,32 @@ static void error_of(const struct outcome *o, struct buf *out) {
                 buf_addc(out, o->err->msg);
 }
 
+/* Nobody should wait for minutes without a word of what for; what fails only once is none. */
+static void tell_failure(struct show *s, const struct outcome *o, const char *text) {
+        if (!s->retries || s->format != SHOW_TEXT || o->retry_in_ms < 0 || map_find(s->told, str_from(o->id)))
+                return;
+        if (!map_find(s->failed_once, str_from(o->id))) {
+                map_set(s->failed_once, str_from(o->id), s);
+                return;
+        }
+        map_set(s->told, str_from(o->id), s);
+        clear_progress(s);
+        fprintf(stderr, "truce: %s · tried again\n", text);
+}
+
+/* The same for all its objects, so it is said once what helps. */
+static void tell_namespace(struct show *s, const struct app *app, const struct outcome *o) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct str ns = app_config(app)->destination_namespace;
+
+        if (s->told_namespace || !ns.n || app_config(app)->create_namespace ||
+            !strstr(o->err->msg, arena_strf(a, "namespaces \"%.*s\" not found", STR_FMT(ns)).p))
+                return;
+        s->told_namespace = true;
+        say(app, arena_strf(a, "namespace %.*s does not exist: --create-namespace, or the sync option "
+                               "CreateNamespace=true, makes it", STR_FMT(ns)).p);
+}
+
 static void note_failure(struct show *s, const struct outcome *o) {
         _cleanup_(buf_done) struct buf out = buf_make(64 * 1024), safe = buf_make(64 * 1024);
 
@@ -200,11 +245,10 @@ static void note_failure(struct show *s, const struct outcome *o) {
                 text_add(&out, o->file);
                 if (o->line)
                         buf_addf(&out, ":%u", o->line);
-                if (o->retry_in_ms >= 0)
-                        buf_addf(&out, " · tried again in %lld s", (long long)(o->retry_in_ms + 999) / 1000);
-                else
+                if (o->retry_in_ms < 0)
                         buf_addc(&out, " · not tried again until Git changes");
         }
+        tell_failure(s, o, out.p);
         s->failures = mem_grow(s->failures, &s->failure_cap, s->failure_count + 1, sizeof *s->failures);
         s->failures[s->failure_count++] = (struct failure){ str_dup(str_from(o->id)), buf_take(&out), o->retry_in_ms < 0 };
 }
@@ -222,7 +266,7 @@ static const char *note_word(enum decide_note_kind kind) {
 static void show_note(struct show *s, const struct outcome *o, const struct decide_note *n) {
         _cleanup_(buf_done) struct buf rest = buf_make(16 * 1024);
 
-        if (!note_word(n->kind) || (!words_outcome(o->kind) && n->kind == DECIDE_YIELDED))
+        if (!note_word(n->kind) || !o->notes_are_new || (!words_outcome(o->kind) && n->kind == DECIDE_YIELDED))
                 return;
         diff_path_print(n->path, &rest);
         buf_addc(&rest, n->kind == DECIDE_EXTRA ? ", not in Git, added by " : ", owned by ");
@@ -296,8 +340,10 @@ void show_outcome(struct show *s, struct app *app, const struct outcome *o) {
         count(s, o);
         remark(s, app, o);
         forget_failure(s, o->id);
-        if (o->err)
+        if (o->err) {
+                tell_namespace(s, app, o);
                 note_failure(s, o);
+        }
         if (o->err && s->verb != SHOW_SYNC)
                 return;
         if (s->verb == SHOW_SYNC && s->format == SHOW_TEXT)
@@ -319,16 +365,6 @@ static void print_problems(const struct manifest_problem *problems, size_t count
         }
 }
 
-/* A line about an application on stderr. */
-static void say(const struct app *app, const char *what, const char *end) {
-        _cleanup_(buf_done) struct buf safe = buf_make(64 * 1024);
-
-        text_add(&safe, app_config(app)->name);
-        buf_addc(&safe, ": ");
-        text_add(&safe, str_from(what));
-        fprintf(stderr, "truce: %s%s\n", safe.p, end);
-}
-
 void show_revision(struct show *s, struct app *app, const struct agent_revision *r, const struct desired_set *set,
                    const struct err *rejected) {
         flush(s);
@@ -342,7 +378,7 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
         if (rejected) {
                 s->totals.failed++;
                 remarks_app(s->remarks, app, "not rendered", str_from(rejected->msg));
-                say(app, rejected->msg, s->verb == SHOW_SYNC ? "  ·  nothing applied" : "");
+                say(app, rejected->msg);
                 return;
         }
         s->totals.failed += set->error_count;
@@ -362,7 +398,7 @@ void show_trouble(struct show *s, struct app *app, const struct err *err) {
         clear_progress(s);
         s->totals.failed++;
         remarks_app(s->remarks, app, "failed", str_from(err->msg));
-        say(app, err->msg, "");
+        say(app, err->msg);
 }
 
 /* On a terminal the line is overwritten; elsewhere each new wait is a line, so that a log says why nothing moves. */
@@ -397,7 +433,7 @@ void show_settled(struct show *s, struct app *app, const struct err *prune_err) 
         if (!prune_err)
                 return;
         remarks_app(s->remarks, app, "prune stopped", str_from(prune_err->msg));
-        say(app, prune_err->msg, "");
+        say(app, prune_err->msg);
 }
 
 /* Refusals that no retry mends come first. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How `sync` and `diff` tell a person, or a machine, what happened: one line (sync) or one block (diff) an object as it
- * comes, a progress line while stderr is a terminal, failures together at the end, worst first, and a last line.
+ * comes, a progress line while stderr is a terminal, failures together at the end, worst first, and a last line. Where
+ * failures are tried again, each is also told when it comes a second time.
  *
  * Text goes to stdout in one write a block; progress and failures go to stderr. Colour only on a terminal and without
  * NO_COLOR. JSON is one document at the end.
@@ -18,6 +19,8 @@ struct show;
 
 struct show *show_new(enum show_format format, enum show_verb verb, struct loop *l);
 void show_free(struct show *s);
+/* What fails is tried again until it is done or the time is over. */
+void show_retries(struct show *s);
 
 void show_revision(struct show *s, struct app *app, const struct agent_revision *r, const struct desired_set *set,
                    const struct err *rejected);

@@ -20,6 +20,7 @@ struct sync {
         struct sync_flags flags;
         struct show *show;
         int64_t started_ms;
+        bool prune_asked; /* --prune was said, not only its default */
         bool prune_stopped;
 };
 
@@ -32,7 +33,7 @@ static const struct option_def sync_options[] = {
           .max = 24 * 3600 * INT64_C(1000), .help = "give up after this" },
         { .name = "dry-run", .type = OPTION_BOOL, .at = AT(dry_run), .help = "look only; as diff, in the words of sync" },
         { .name = "prune-limit", .type = OPTION_NUMBER, .at = AT(prune_limit), .fallback = "-1", .min = -1, .max = 1000000,
-          .help = "let this many objects be pruned, whatever the budget says" },
+          .help = "let this many objects be pruned, whatever the budget says; -1: by the budget" },
         { .name = "output", .letter = 'o', .type = OPTION_CHOICE, .at = AT(output), .choices = outputs,
           .help = "how to print it" },
 };
@@ -76,13 +77,22 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
         show_trouble(s->show, app, err);
 }
 
+/* As Argo CD's: a document without `prune: true` is pruned when that is asked for. */
+static bool asks_for_prune(int argc, char **argv) {
+        for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+                if (strcmp(argv[i], "--prune") == 0)
+                        return true;
+        }
+        return false;
+}
+
 static void set_options(struct sync *s) {
         struct oneshot *o = &s->oneshot;
 
         for (size_t i = 0; i < agent_app_count(o->agent); i++) {
                 const struct config_app *c = app_config(agent_app(o->agent, i));
                 struct app_sync_options options = {
-                        .prune = c->prune || o->session.app_flags.prune,
+                        .prune = o->session.app_flags.prune && (c->prune || s->prune_asked),
                         .allow_empty = c->allow_empty || o->session.app_flags.allow_empty,
                         .prune_max_count = s->flags.prune_limit,
                         .no_prune_budget = !o->session.config->agent.prune_budget,
@@ -116,6 +126,7 @@ int cli_sync(int argc, char **argv) {
 
         if (r == 0 && !o->session.help) {
                 o->ctx = &s;
+                s.prune_asked = asks_for_prune(argc, argv);
                 o->mode = s.flags.dry_run ? DECIDE_DIFF : DECIDE_MANUAL;
                 o->wait = s.flags.wait && !s.flags.dry_run;
                 o->timeout_ms = s.flags.timeout_ms;
@@ -124,6 +135,8 @@ int cli_sync(int argc, char **argv) {
         if (r == 0 && !o->session.help) {
                 s.show = show_new(s.flags.output == 1 ? SHOW_JSON : SHOW_TEXT, SHOW_SYNC, o->session.loop);
                 s.started_ms = loop_now_ms(o->session.loop);
+                if (o->wait)
+                        show_retries(s.show);
                 set_options(&s);
                 oneshot_run(o);
                 result = finish(&s);

@@ -65,6 +65,9 @@ int store_init(struct store *s, struct str store_dir, struct str key, struct err
         git_oid oid;
         int r;
 
+        if (!store_dir.n)
+                return err_set(err, ERR_INVAL,
+                               "no folder for Git objects: set --data-dir, dataDir of the Agent document, or HOME");
         if (!str_starts(store_dir, STR("/")))
                 return err_set(err, ERR_INVAL, "the folder for Git objects must be an absolute path, not \"%.*s\"",
                                STR_FMT(store_dir));

@@ -29,7 +29,8 @@ int manifest_bind_scope(const struct manifest_object *in, bool namespaced, const
         if (namespaced && o.ns.n == 0)
                 o.ns = b->default_namespace;
         if (namespaced && o.ns.n == 0)
-                return err_set(err, ERR_INVAL, "it needs a namespace, and the application has no destination namespace");
+                return err_set(err, ERR_INVAL, "it needs a namespace, and the application has no destination namespace "
+                                               "(destination.namespace, or --namespace)");
         if (!namespaced)
                 o.ns = (struct str){ 0 };
         if (ret_warned)
