@@ -192,6 +192,26 @@ struct field_path field_path_dup(struct arena *a, struct field_path p) {
         return (struct field_path){ elements, p.count };
 }
 
+/* structured-merge-diff's ToString. A key that is no scalar occurs in refused objects only. */
+static void print_part(const struct value *v, struct buf *out) {
+        if (v->kind == VALUE_LIST)
+                buf_addch(out, '[');
+        for (size_t i = 0; v->kind == VALUE_LIST && i < v->list.count; i++) {
+                if (i)
+                        buf_addch(out, ',');
+                print_part(v->list.items[i], out);
+        }
+        for (size_t i = 0; v->kind == VALUE_MAP && i < v->map.count; i++) {
+                buf_add(out, v->map.members[i].key);
+                buf_addch(out, '=');
+                print_part(v->map.members[i].value, out);
+        }
+        if (v->kind == VALUE_LIST)
+                buf_addch(out, ']');
+        else if (v->kind != VALUE_MAP)
+                value_print(v, out);
+}
+
 static void print_key(const struct value *key, bool names, struct buf *out) {
         for (size_t i = 0; i < key->map.count; i++) {
                 const struct value_member *m = &key->map.members[i];
@@ -205,7 +225,7 @@ static void print_key(const struct value *key, bool names, struct buf *out) {
                 if (!names && m->value->kind == VALUE_STRING)
                         buf_add(out, m->value->text);
                 else
-                        value_print(m->value, out);
+                        print_part(m->value, out);
         }
 }
 

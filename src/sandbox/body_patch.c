@@ -179,12 +179,17 @@ static int refuse_strategic(struct call *c, int code, const char *why) {
         return status_internal(c, "%s", why);
 }
 
-/* The server's merge takes directives of order out of the patch it then quotes. */
-static const struct value *without_orders(const struct value *v, struct arena *a) {
+/* The server's merge takes some directives out of the patch it then quotes. `live` NULL: nothing to merge with. */
+static bool is_taken_out(const struct value_member *m, const struct value *live) {
+        return str_starts(m->key, STR("$setElementOrder/")) || str_eqc(m->key, "$retainKeys") ||
+               (value_is(live, VALUE_MAP) && str_eqc(m->key, "$patch") && str_eqc(value_text(m->value), "replace"));
+}
+
+static const struct value *without_directives(const struct value *v, const struct value *live, struct arena *a) {
         for (size_t i = 0; value_is(v, VALUE_MAP) && i < v->map.count; i++) {
                 const struct value_member *m = &v->map.members[i];
-                bool goes = str_starts(m->key, STR("$setElementOrder/")) || str_eqc(m->key, "$retainKeys");
-                const struct value *now = goes ? NULL : without_orders(m->value, a);
+                bool goes = is_taken_out(m, live);
+                const struct value *now = goes ? NULL : without_directives(m->value, value_get(live, m->key), a);
 
                 if (now == m->value)
                         continue;
@@ -208,7 +213,7 @@ static int by_strategic(struct patching *p, const struct value **ret) {
                 return refuse_strategic(c, r, err.msg);
         if (body_strictness(c) != BODY_IGNORE)
                 codec_duplicates(c->req->body, &p->strict);
-        struct str shown = patch_go_text(without_orders(patch, c->a), c->a);
+        struct str shown = patch_go_text(without_directives(patch, p->live, c->a), c->a);
         r = codec_convert(p->type, document, c->a, ret, &strict, &err);
         r = r < 0 ? refuse_shown(c, shown, str_from(err.msg)) : settle_strict(p, &strict, shown);
         causes_done(&strict);

@@ -125,16 +125,6 @@ static const struct value *limit_range_item(const struct value *o, struct arena 
 
 /* --- what the registry keeps of references --- */
 
-static const struct value *only_name(const struct value *o, struct arena *a) {
-        const struct value *name = value_getc(o, "name");
-
-        return name && o->map.count > 1 ? value_with(a, NULL, STR("name"), name) : name ? o : &value_empty_map;
-}
-
-static const struct value *service_account(const struct value *o, struct arena *a) {
-        return default_each(o, "secrets", only_name, a);
-}
-
 static bool is_claim_or_snapshot(const struct value *source) {
         struct str group = value_text(value_getc(source, "apiGroup"));
 
@@ -173,6 +163,5 @@ const struct default_rule default_rules_core[] = {
         { "core.v1.NodeStatus", node_status },
         { "core.v1.PersistentVolumeClaim", claim },
         { "core.v1.Service", service },
-        { "core.v1.ServiceAccount", service_account },
         { NULL, NULL },
 };

@@ -22,7 +22,8 @@ static int create_job(struct call *c, const struct value **object) {
         const struct value *uid = value_path(*object, "metadata", "uid", NULL);
         const struct value *name = value_path(*object, "metadata", "name", NULL);
         const struct value *labels = value_path(*object, "spec", "template", "metadata", "labels", NULL);
-        bool shared = labels && labels == value_path(*object, "metadata", "labels", NULL); /* by default_workload.c */
+        /* By default_workload.c; a creation that makes the name works on a deep copy. */
+        bool shared = labels && labels == value_path(*object, "metadata", "labels", NULL) && c->at.name.n;
 
         if (value_truth(value_path(*object, "spec", "manualSelector", NULL), false))
                 return 0;
@@ -151,6 +152,28 @@ static int create_service(struct call *c, const struct value **object) {
         return service_prepare(c, NULL, object);
 }
 
+/* ---- ServiceAccount ---- */
+
+/* Of references to secrets only their names are kept. */
+static int create_account(struct call *c, const struct value **object) {
+        const struct value *secrets = value_getc(*object, "secrets");
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < value_count(secrets); i++) {
+                const struct value *name = value_getc(secrets->list.items[i], "name");
+
+                value_list_add(&list, name ? value_with(c->a, NULL, STR("name"), name) : &value_empty_map);
+        }
+        if (secrets)
+                *object = value_with(c->a, *object, STR("secrets"), value_list_end(&list, c->a, 0));
+        return 0;
+}
+
+static int update_account(struct call *c, const struct value *live, const struct value **object) {
+        (void)live;
+        return create_account(c, object);
+}
+
 static const struct {
         const char *group, *kind;
         int (*create)(struct call *c, const struct value **object);
@@ -160,6 +183,7 @@ static const struct {
         { "", "Pod", create_pod, NULL },
         { "", "Namespace", create_namespace, NULL },
         { "", "Service", create_service, service_prepare },
+        { "", "ServiceAccount", create_account, update_account },
         { "apps", "DaemonSet", create_daemon_set, update_daemon_set },
         { "apiextensions.k8s.io", "CustomResourceDefinition", prepare_crd, NULL },
 };
@@ -186,19 +210,24 @@ static const struct value *full_status(struct call *c, const struct value *objec
         return value_with(c->a, object, STR("status"), status);
 }
 
+const struct value *prepare_read(struct call *c, const struct value *object) {
+        if (c->kind->is_custom || !(c->kind->strategy->flags & STRATEGY_STATUS))
+                return object;
+        const struct value *read = codec_default(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind,
+                                                 full_status(c, object), c->a);
+
+        /* A Job's labels that are its template's by default are not stored: the next write differs by them. */
+        if (value_path(read, "metadata", "labels", NULL) != value_path(object, "metadata", "labels", NULL))
+                c->unread = 1;
+        return read;
+}
+
 int prepare_create(struct call *c, const struct value **object) {
         size_t i = find(c);
 
         if (!c->kind->is_custom)
                 *object = codec_drop(kind_type(c->kind), *object, c->a);
-
-        int r = i < ARRAY_LEN(kinds) && kinds[i].create ? kinds[i].create(c, object) : 0;
-
-        /* What was reset is shown as the server reads it back: decoded and defaulted. */
-        if (r == 0 && !c->kind->is_custom && c->kind->strategy->flags & STRATEGY_STATUS)
-                *object = codec_default(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind,
-                                        full_status(c, *object), c->a);
-        return r;
+        return i < ARRAY_LEN(kinds) && kinds[i].create ? kinds[i].create(c, object) : 0;
 }
 
 int prepare_update(struct call *c, const struct value *live, const struct value **object) {

@@ -25,6 +25,8 @@ const struct value *prepare_default(struct call *c, const struct value *object);
 
 /* 0, or -1 with the refusal in the call's answer. */
 int prepare_create(struct call *c, const struct value **object);
+/* A new object as the server reads it back from its storage: what was reset is decoded and defaulted. */
+const struct value *prepare_read(struct call *c, const struct value *object);
 int prepare_update(struct call *c, const struct value *live, const struct value **object);
 
 #endif

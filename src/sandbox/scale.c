@@ -129,6 +129,12 @@ struct scaling {
         const struct value *sent;   /* by a PUT */
 };
 
+static bool is_unchanged(const struct scaling *s, const struct value *scale) {
+        return value_equal(meta_with(scale, "managedFields", NULL, s->c->a),
+                           meta_with(s->before, "managedFields", NULL, s->c->a));
+}
+
+/* CRDs' conversion knows no Scale without a Go type, which is what an apply makes: those of custom resources fail. */
 static int apply_config(struct scaling *s, const struct value **ret) {
         struct ssa_conflicts conflicts = { 0 };
         const struct value *config;
@@ -136,7 +142,6 @@ static int apply_config(struct scaling *s, const struct value **ret) {
 
         if (serve_config(s->c, SCALE_VERSION, STR("Scale"), &config) < 0)
                 return -1;
-        /* What stood there before a first apply is made of an empty object, and CRDs' conversion knows no empty Scale. */
         if (s->c->kind->is_custom && value_count(value_path(s->before, "metadata", "managedFields", NULL)) == 0)
                 return status_internal(s->c,
                                        "failed to create manager for existing fields: failed to convert live object (/; "
@@ -148,6 +153,11 @@ static int apply_config(struct scaling *s, const struct value **ret) {
                 return serve_conflicts(s->c, &conflicts);
         if (r < 0)
                 return status_internal(s->c, "%s", err.msg);
+        if (s->c->kind->is_custom && !is_unchanged(s, *ret))
+                return status_internal(s->c,
+                                       "failed to convert new object (%.*s/%.*s; autoscaling/v1, Kind=Scale) to proper "
+                                       "version: request to convert CR to an invalid group/version: autoscaling/v1",
+                                       STR_FMT(meta_text(config, "namespace")), STR_FMT(meta_text(config, "name")));
         return serve_check_names(s->c, *ret);
 }
 

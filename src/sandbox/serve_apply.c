@@ -6,6 +6,7 @@
  */
 #include "sandbox/serve.h"
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/yaml.h"
 #include "sandbox/body.h"
@@ -109,6 +110,31 @@ static struct str patch_name(struct call *c, const struct value *config) {
         return arena_strf(c->a, "%.*s/%.*s", STR_FMT(meta_text(config, "namespace")), STR_FMT(meta_text(config, "name")));
 }
 
+/* The part of an object that the writer decides. */
+static const struct value *written_part(const struct value *object, struct arena *a) {
+        static const char *const fields[] = { "annotations", "finalizers", "labels", "ownerReferences" };
+        const struct value *meta = value_getc(object, "metadata"), *kept = NULL;
+
+        for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+                if (value_getc(meta, fields[i]))
+                        kept = value_with(a, kept, str_from(fields[i]), value_getc(meta, fields[i]));
+        return value_with(a, object, STR("metadata"), kept);
+}
+
+/*
+ * A custom resource is stored as it was applied; empty maps in its metadata and fields that its schema does not have go
+ * when it is read. The next write differs from what is stored, if only by them.
+ */
+static uint64_t unread_of(struct call *c, const struct value *merged, const struct value *object) {
+        static const struct hash_key key = { 0 };
+        const struct value *stored = written_part(merged, c->a);
+
+        if (!c->kind->is_custom ||
+            value_equal(stored, written_part(codec_prune(kind_type(c->kind), object, c->a), c->a)))
+                return 0;
+        return hash64(&key, value_canonical(c->a, stored)) | 1;
+}
+
 /* The merged object, decoded; `live` itself when nothing changed. */
 static int apply(struct call *c, const struct value *live, const struct value *config, const struct value **ret) {
         struct ssa_conflicts conflicts = { 0 };
@@ -124,8 +150,11 @@ static int apply(struct call *c, const struct value *live, const struct value *c
                 return status_bad_request(c, "%s", err.msg);
         if (r < 0)
                 return status_internal(c, "%s", err.msg);
-        if (*ret != live && body_merged(c, *ret, patch_name(c, config), ret) < 0)
+        const struct value *merged = *ret;
+        if (merged != live && body_merged(c, merged, patch_name(c, config), ret) < 0)
                 return -1;
+        if (merged != live)
+                c->unread = unread_of(c, merged, *ret);
         return serve_config_strict(c);
 }
 
@@ -160,7 +189,7 @@ static void apply_to_live(struct call *c, struct version *live, const struct val
 
         if (apply(c, before, config, &object) < 0)
                 return;
-        if (object == before) {
+        if (object == before && !held->unread) {
                 warn_of(c, before, before);
                 answer_object(c, 200, held);
         } else if (serve_place(c, &object) == 0 && serve_check_names(c, object) == 0 &&

@@ -28,6 +28,7 @@ struct version {
         const struct value *value;  /* whole: apiVersion, kind, metadata with resourceVersion */
         struct str key;             /* "namespace/name", or "name" of a cluster-wide object */
         struct str namespace, name; /* parts of the key */
+        uint64_t unread;            /* of what is stored beside `value` and nobody reads: 0, or a fingerprint */
         char *text;                 /* see version_text() */
         size_t text_bytes;
 };

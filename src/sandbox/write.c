@@ -168,6 +168,7 @@ int write_create(struct call *c, const struct value *object, struct version **re
         if (r < 0)
                 return r;
         warn_of(c, NULL, object);
+        object = prepare_read(c, object);
         /* Only a POST is refused: an apply or PUT that creates just loses it. */
         uint64_t rv = 0;
         if (!c->dry_run && c->req && c->req->method == KUBE_POST &&
@@ -180,6 +181,7 @@ int write_create(struct call *c, const struct value *object, struct version **re
         if (other)
                 return status_exists(c, name, value_path(other->value, "metadata", "deletionTimestamp", NULL));
         struct version *v = write_store(c, NULL, object);
+        v->unread = c->unread;
         if (ret)
                 *ret = v;
         else
@@ -245,6 +247,11 @@ static bool is_end(const struct call *c, const struct value *live, const struct 
         return finalizer_count(live) > 0;
 }
 
+/* Is that what is stored already, to the byte? */
+static bool is_stored(const struct call *c, const struct version *live, const struct value *object) {
+        return c->unread == live->unread && value_equal(to_storage(c, object), live->value);
+}
+
 int write_update(struct call *c, struct version *live, const struct value *object, struct version **ret) {
         const struct value *before = write_live(c, live);
         struct version *v;
@@ -264,8 +271,9 @@ int write_update(struct call *c, struct version *live, const struct value *objec
         if (r < 0)
                 return r;
         warn_of(c, before, object);
-        object = ssa_settle(before, object, c->a);
-        if (object == before) {
+        if (!c->unread)
+                object = ssa_settle(before, object, c->a);
+        if (is_stored(c, live, object)) {
                 v = version_ref(live);
         } else if (is_end(c, before, object)) {
                 /* The answer shows the object as it was written, the event as it was before, at the deletion's version. */
@@ -273,6 +281,7 @@ int write_update(struct call *c, struct version *live, const struct value *objec
                 version_unref(write_remove(c, live, before));
         } else {
                 v = write_store(c, live, object);
+                v->unread = c->unread;
         }
         if (ret)
                 *ret = v;
