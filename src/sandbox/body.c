@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/yaml.h"
 #include "sandbox/codec.h"
+#include "sandbox/held.h"
 #include "sandbox/prepare.h"
 #include "sandbox/serve.h"
 #include "sandbox/status.h"
@@ -136,6 +137,8 @@ const struct value *body_decode(struct call *c, const struct type *type, const s
         *ret_why = (struct str){ 0 };
         if (codec_decode(type, body, is_custom, c->a, &object, strict, &err) < 0)
                 *ret_why = arena_str(c->a, str_from(err.msg));
+        if (object && !is_custom)
+                held_note(c, type, body);
         return object && !is_custom ? body_with_emptied_owners(object, body, c->a) : object;
 }
 
@@ -192,6 +195,18 @@ static int refuse_versionless(struct call *c) {
         return r;
 }
 
+/* The type as validation sees it, after decoding. */
+static int check_custom_type(struct call *c, const struct value *body) {
+        struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
+        struct str api_version = c->kind->api_version, kind = c->kind->resource->kind;
+
+        if (!str_eq(k, kind) && c->req->method == KUBE_PUT && meta_text(body, "resourceVersion").n == 0)
+                return refuse_versionless(c);
+        if (!str_eq(k, kind))
+                return refuse_field(c, body, "kind", k, kind);
+        return str_eq(v, api_version) ? 0 : refuse_field(c, body, "apiVersion", v, api_version);
+}
+
 int body_check_custom(struct call *c, const struct value *body, bool is_patch) {
         struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
         struct str api_version = c->kind->api_version, kind = c->kind->resource->kind;
@@ -215,11 +230,7 @@ int body_check_custom(struct call *c, const struct value *body, bool is_patch) {
                 return status_bad_request(
                         c, "the API version in the data (%.*s) does not match the expected API version (%.*s)",
                         STR_FMT(v), STR_FMT(api_version));
-        if (!str_eq(k, kind) && !is_patch && c->req->method == KUBE_PUT && meta_text(body, "resourceVersion").n == 0)
-                return refuse_versionless(c);
-        if (!str_eq(k, kind))
-                return refuse_field(c, body, "kind", k, kind);
-        return str_eq(v, api_version) ? 0 : refuse_field(c, body, "apiVersion", v, api_version);
+        return is_patch ? check_custom_type(c, body) : 0;
 }
 
 static int check_kind(struct call *c, const struct value *body, struct str api_version, struct str kind) {
@@ -273,6 +284,7 @@ int body_object(struct call *c, const struct type *type, struct str api_version,
         r = check_kind(c, body, api_version, kind);
         if (r < 0)
                 return r;
+        bool is_custom = c->kind->is_custom && type == kind_type(c->kind);
         const struct value *object = decode(c, type, body, &why);
         if (why.n && c->kind->is_custom && type != kind_type(c->kind)) /* a Scale, which CRDs' scheme does not know */
                 return status_bad_request(
@@ -281,6 +293,8 @@ int body_object(struct call *c, const struct type *type, struct str api_version,
                 return status_bad_request(c, "%.*s in version \"%.*s\" cannot be handled as a %.*s: %.*s",
                                           STR_FMT(kind), STR_FMT(schema_version(api_version)), STR_FMT(kind),
                                           STR_FMT(why));
+        if (is_custom && check_custom_type(c, body) < 0)
+                return -1;
         *ret = body_with_kind(object, api_version, kind, c->a);
         return 0;
 }
@@ -302,6 +316,7 @@ int body_merged(struct call *c, const struct value *merged, struct str patch_nam
                                        "to convert unstructured object to %s%.*s, Kind=%.*s: %s",
                                        STR_FMT(patch_name), slash, STR_FMT(version), STR_FMT(kind), slash,
                                        STR_FMT(version), STR_FMT(kind), err.msg);
+        held_note(c, kind_type(c->kind), merged);
         *ret = body_with_kind(*ret, version, kind, c->a);
         return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "sandbox/body.h"
 #include "sandbox/codec.h"
+#include "sandbox/held.h"
 #include "sandbox/status.h"
 
 #define MERGE_PATCH STR("application/merge-patch+json")
@@ -217,6 +218,8 @@ static int by_strategic(struct patching *p, const struct value **ret) {
         r = codec_convert(p->type, document, c->a, ret, &strict, &err);
         r = r < 0 ? refuse_shown(c, shown, str_from(err.msg)) : settle_strict(p, &strict, shown);
         causes_done(&strict);
+        if (r == 0)
+                held_note(c, p->type, document);
         if (r == 0)
                 *ret = body_with_kind(body_with_emptied_owners(*ret, document, c->a), p->api_version, p->kind, c->a);
         return r;

@@ -38,6 +38,9 @@ int codec_decode(const struct type *t, const struct value *body, bool is_crd, st
 int codec_convert(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,
                   struct causes *strict, struct err *err);
 
+/* The same of a built-in kind as Go holds it: empty lists and maps of the body stay, where printing omits them. */
+int codec_hold(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object);
+
 /*
  * Unknown and duplicate fields of a body's JSON text (which json_parse() took), in the text's order, at most 100, each
  * once. Of a custom resource only the duplicates are in that order; its unknown fields come from codec_decode().

@@ -18,6 +18,7 @@ struct decoder {
         struct arena *a;
         struct causes *strict; /* NULL: nobody asks */
         bool converts;         /* the words of apimachinery's converter, which stops at the first fault */
+        bool holds;            /* empty values stay */
         bool in_order;         /* … of all faults in Go's order of fields: the pass after a failure */
         struct str failure;    /* the first wrong type: told at the end */
         bool stop;             /* … or at once, when a type that reads itself refused its JSON */
@@ -302,7 +303,7 @@ static const struct value *encode(struct decoder *d, const struct type_field *f,
                         return NULL;
                 return v ? v : zero_of(d, f->type);
         }
-        if (!type_is_zero(v))
+        if (!type_is_zero(v) || (v && d->holds))
                 return v;
         return f->omit_empty ? NULL : zero_of(d, f->type);
 }
@@ -338,6 +339,10 @@ static const struct value *decode_struct(struct decoder *d, const struct type *t
                 bool given = next < v->map.count && order == 0;
                 const struct value *old = given ? v->map.members[next++].value : NULL;
                 const struct value *made = encode(d, f, given ? decode(d, f->type, old, &here) : NULL);
+
+                /* Owners are computed with it; it is stored as null (held.h). */
+                if (!at && made == &value_null && value_is(old, VALUE_LIST))
+                        made = &value_empty_list;
 
                 if (made)
                         members[n++] = (struct value_member){ .key = f->name, .value = made };
@@ -471,6 +476,12 @@ int decode_builtin(const struct type *t, const struct value *body, struct arena 
         struct decoder d = { .a = a, .strict = strict };
 
         return finish(&d, t, body, ret_object, err);
+}
+
+int codec_hold(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object) {
+        struct decoder d = { .a = a, .holds = true };
+
+        return finish(&d, t, body, ret_object, NULL);
 }
 
 int codec_convert(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,

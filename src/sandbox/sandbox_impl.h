@@ -65,6 +65,7 @@ struct call {
         struct str manager; /* fieldManager, or the first part of the User-Agent */
         struct str now;     /* RFC 3339 */
         bool dry_run;
+        const struct value *held; /* held.h; NULL: nothing beyond the object */
         uint64_t unread; /* what this write stores and nobody will read (struct version) */
         struct warnings warnings;
 };

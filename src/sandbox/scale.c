@@ -234,16 +234,38 @@ static void write_scale(struct call *c, enum kube_method method, struct version 
 
 /* ---- validation of custom resources ---- */
 
+/* The value there; false when something on the way or the value itself is not of its type, which is told. */
+static bool check_path(const struct value *object, struct str path, enum value_kind kind, const char *shown,
+                       const struct value **ret, struct causes *out) {
+        struct str rest = str_sub(path, 1, path.n), name;
+        size_t end = 0;
+
+        *ret = object;
+        while (*ret && (*ret)->kind != VALUE_NULL && str_next(&rest, '.', &name)) {
+                end = (size_t)(name.p + name.n - path.p);
+                if ((*ret)->kind != VALUE_MAP) {
+                        causes_add(out, "FieldValueInvalid", path,
+                                   "Invalid value: %s: %.*s accessor error: %.*s is of the type %s, expected "
+                                   "map[string]interface{}",
+                                   shown, (int)end, path.p, STR_FMT(patch_go_text(*ret, out->arena)),
+                                   patch_go_type(*ret));
+                        return false;
+                }
+                *ret = value_get(*ret, name);
+        }
+        if (!*ret || rest.n || (*ret)->kind == kind)
+                return *ret && !rest.n;
+        causes_add(out, "FieldValueInvalid", path, "Invalid value: %s: %.*s accessor error: %.*s is of the type %s, expected %s",
+                   shown, STR_FMT(path), STR_FMT(patch_go_text(*ret, out->arena)),
+                   (*ret)->kind == VALUE_NULL ? "<nil>" : patch_go_type(*ret), kind == VALUE_INT ? "int64" : "string");
+        return false;
+}
+
 static void check_count(const struct value *object, struct str path, struct causes *out) {
+        const struct value *v;
         int64_t n = 0;
 
-        const struct value *v = path.n ? at_path(object, path) : NULL;
-
-        if (v && v->kind != VALUE_INT)
-                causes_add(out, "FieldValueInvalid", path,
-                           "Invalid value: 0: %.*s accessor error: %.*s is of the type %s, expected int64", STR_FMT(path),
-                           STR_FMT(patch_go_text(v, out->arena)), v->kind == VALUE_NULL ? "<nil>" : patch_go_type(v));
-        if (!value_to_i64(v, &n))
+        if (!path.n || !check_path(object, path, VALUE_INT, "0", &v, out) || !value_to_i64(v, &n))
                 return;
         if (n < 0)
                 causes_add(out, "FieldValueInvalid", path, "Invalid value: %lld: should be a non-negative integer",
@@ -254,10 +276,17 @@ static void check_count(const struct value *object, struct str path, struct caus
 }
 
 void scale_check(struct call *c, const struct value *object, struct causes *out) {
+        struct paths p = paths_of(c->kind);
+        const struct value *ignored;
+
         if (!c->kind->resource->has_scale)
                 return;
-        check_count(object, paths_of(c->kind).replicas, out);
-        check_count(object, paths_of(c->kind).status_replicas, out);
+        /* /status is asked for its own fields only. */
+        if (!str_eqc(c->at.subresource, "status"))
+                check_count(object, p.replicas, out);
+        check_count(object, p.status_replicas, out);
+        if (p.selector.n)
+                check_path(object, p.selector, VALUE_STRING, "\"\"", &ignored, out);
 }
 
 /* ---- for controllers ---- */

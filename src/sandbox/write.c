@@ -8,6 +8,7 @@
 #include "sandbox/body.h"
 #include "sandbox/codec.h"
 #include "sandbox/convert.h"
+#include "sandbox/held.h"
 #include "sandbox/prepare.h"
 #include "sandbox/scale.h"
 #include "sandbox/serve.h"
@@ -133,8 +134,8 @@ static int validate(struct call *c, const struct value *live, const struct value
         struct causes causes = { .arena = c->a };
         int r = 0;
 
-        codec_validate(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, live, object, subresource,
-                       &causes);
+        codec_validate(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, live,
+                       held_for_checks(c, object), subresource, &causes);
         if (c->kind->is_custom)
                 scale_check(c, object, &causes);
         if (causes.count)
@@ -247,6 +248,18 @@ static bool is_end(const struct call *c, const struct value *live, const struct 
         return finalizer_count(live) > 0;
 }
 
+static const struct value *next_generation(const struct call *c, const struct value *before,
+                                           const struct value *object) {
+        const struct value *was = value_path(before, "metadata", "generation", NULL);
+        int64_t generation = 0;
+
+        object = strategy_update(c->kind->strategy, c->at.subresource, before, object, c->a);
+        if (held_counts(c, before) && value_to_i64(was, &generation) &&
+            value_equal(was, value_path(object, "metadata", "generation", NULL)))
+                object = meta_with(object, "generation", value_int(c->a, generation + 1, 0), c->a);
+        return object;
+}
+
 /* Is that what is stored already, to the byte? */
 static bool is_stored(const struct call *c, const struct version *live, const struct value *object) {
         return c->unread == live->unread && value_equal(to_storage(c, object), live->value);
@@ -262,8 +275,7 @@ int write_update(struct call *c, struct version *live, const struct value *objec
                 r = check_version(c, live, object);
         if (r < 0)
                 return r;
-        object = strategy_update(c->kind->strategy, c->at.subresource, before, object, c->a);
-        object = keep_metadata(before, object, c->a);
+        object = keep_metadata(before, next_generation(c, before, object), c->a);
         r = prepare_update(c, before, &object);
         if (r < 0)
                 return r;

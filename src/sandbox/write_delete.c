@@ -196,7 +196,8 @@ int write_delete(struct call *c, struct version *live, const struct delete_optio
         }
         if (plan == PLAN_GONE && is_held)
                 object = mark(c, object, 0);
-        if (object != before && !value_equal(object, before) && (plan == PLAN_MARK || is_held)) {
+        bool changes = held->unread || (object != before && !value_equal(object, before));
+        if (changes && (plan == PLAN_MARK || is_held)) {
                 struct version *marked = write_store(c, held, object);
 
                 version_unref(held);
