@@ -6,9 +6,11 @@
 #include "sandbox/table.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/limits.h"
+#include "sandbox/column.h"
 #include "sandbox/list.h"
 
 #define TABLE_MAX_BYTES (512 * MIB)
@@ -69,31 +71,53 @@ const struct value *table_value(const struct value *v, const char *path) {
         return v;
 }
 
-static const struct value *custom_value(const struct value *v, struct str path) {
-        struct str name;
+static void add_custom_age(struct buf *out, const struct value *v, const struct table_now *now) {
+        if (seconds_of(value_text(v)) < 0)
+                buf_addc(out, "\"<invalid>\"");
+        else
+                table_add_age(out, v, now);
+}
 
-        for (path = str_sub(path, 1, path.n); v && str_next(&path, '.', &name);)
-                v = value_get(v, name);
-        return v;
+/* As Go converts: the fraction is cut off. */
+static void add_custom_whole(struct buf *out, const struct value *v) {
+        double number = strtod(v->text.p, NULL);
+
+        if (number > -9e18 && number < 9e18)
+                buf_addf(out, "%" PRId64, (int64_t)number);
+        else
+                buf_addc(out, "null");
+}
+
+/* A column of type string shows anything, the others only what is of their type. */
+static void add_custom_text(struct buf *out, const struct value *v) {
+        _cleanup_(buf_done) struct buf text = buf_make(64 * KIB);
+
+        if (v->kind == VALUE_STRING) {
+                value_print(v, out);
+                return;
+        }
+        value_print(v, &text);
+        value_print_string(buf_str(&text), out);
 }
 
 static void add_custom_cell(struct buf *out, const struct value *column, const struct value *object,
                             const struct table_now *now) {
-        const struct value *v = custom_value(object, value_text(value_getc(column, "jsonPath")));
+        const struct value *v = column_value(object, value_text(value_getc(column, "jsonPath")), now->arena);
         struct str type = value_text(value_getc(column, "type"));
+        bool is_number = value_is(v, VALUE_INT) || value_is(v, VALUE_DECIMAL);
 
-        if (!v || v->kind == VALUE_NULL) {
-                buf_addc(out, str_eqc(type, "date") ? "\"<unknown>\"" : "null");
-        } else if (str_eqc(type, "date")) {
-                table_add_age(out, v, now);
-        } else if (str_eqc(type, "string") && v->kind != VALUE_STRING) {
-                _cleanup_(buf_done) struct buf text = buf_make(64 * KIB);
-
-                value_print(v, &text);
-                value_print_string(buf_str(&text), out);
-        } else {
+        if (!v || v->kind == VALUE_NULL)
+                buf_addc(out, "null");
+        else if (str_eqc(type, "date"))
+                add_custom_age(out, v, now);
+        else if (str_eqc(type, "string"))
+                add_custom_text(out, v);
+        else if (str_eqc(type, "integer") && value_is(v, VALUE_DECIMAL))
+                add_custom_whole(out, v);
+        else if (str_eqc(type, "boolean") ? value_is(v, VALUE_BOOL) : is_number)
                 value_print(v, out);
-        }
+        else
+                buf_addc(out, "null");
 }
 
 static void add_plain_cells(struct buf *out, const struct kind *kind, const struct value *object,
@@ -120,9 +144,11 @@ static void add_cells(struct buf *out, const struct kind *kind, const struct tab
                 add_plain_cells(out, kind, object, now);
                 return;
         }
-        value_print_string(meta_text(object, "name"), out);
+        if (!t->has_own_name)
+                value_print_string(meta_text(object, "name"), out);
         for (size_t i = 0; t->columns[i].name; i++) {
-                buf_addch(out, ',');
+                if (i || !t->has_own_name)
+                        buf_addch(out, ',');
                 t->columns[i].cell(out, object, t->columns[i].path, now);
         }
 }
@@ -150,14 +176,15 @@ static void add_custom_columns(struct buf *out, const struct value *columns) {
 }
 
 static void add_columns(struct buf *out, const struct kind *kind, const struct table_kind *t) {
-        add_column(out, STR("Name"), STR("string"), STR("name"), 0);
+        if (!t || !t->has_own_name)
+                add_column(out, STR("Name"), STR("string"), STR("name"), 0);
         if (!t && kind->columns)
                 add_custom_columns(out, kind->columns);
         else if (!t)
                 add_column(out, kind->is_custom ? STR("Age") : STR("Created At"), STR("date"), STR(""), 0);
         for (size_t i = 0; t && t->columns[i].name; i++)
-                add_column(out, str_from(t->columns[i].name), str_from(t->columns[i].type), STR(""),
-                           t->columns[i].priority);
+                add_column(out, str_from(t->columns[i].name), str_from(t->columns[i].type),
+                           strcmp(t->columns[i].name, "Name") == 0 ? STR("name") : STR(""), t->columns[i].priority);
 }
 
 /* ---- the table ---- */
@@ -169,6 +196,10 @@ static void add_row(struct buf *out, const struct kind *kind, const struct table
         buf_addc(out, "],\"object\":");
         form_add_partial(out, v);
         buf_addch(out, '}');
+}
+
+static bool is_plain(const struct table_kind *t) {
+        return !t || (!t->has_own_name && strcmp(t->columns[0].name, "Created At") == 0 && !t->columns[1].name);
 }
 
 void table_add(struct buf *out, const struct kind *kind, bool with_columns, struct version *const *versions,
@@ -188,6 +219,11 @@ void table_add(struct buf *out, const struct kind *kind, bool with_columns, stru
                 buf_addch(out, ']');
         } else {
                 buf_addc(out, "null");
+        }
+        /* The server's plain tables, of kinds without one of their own, begin without a list. */
+        if (count == 0 && !kind->is_custom && is_plain(t)) {
+                buf_addc(out, ",\"rows\":null}");
+                return;
         }
         buf_addc(out, ",\"rows\":[");
         for (size_t i = 0; i < count; i++) {

@@ -28,6 +28,7 @@ struct table_column {
 struct table_kind {
         const char *group, *kind;
         const struct table_column *columns;
+        bool has_own_name; /* among the columns; else it comes before them */
 };
 
 /* "5m32s": how long ago a time was, as the server shows it; "<unknown>" for none. */
@@ -37,5 +38,7 @@ const struct value *table_value(const struct value *v, const char *path);
 
 /* NULL: name and time of creation only. */
 const struct table_kind *table_kind_find(struct str group, struct str kind);
+/* The same for what is not a workload and what it needs: events, nodes, volumes, definitions, … */
+const struct table_kind *table_cluster_find(struct str group, struct str kind);
 
 #endif

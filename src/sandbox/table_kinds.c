@@ -3,113 +3,14 @@
 
 #include "base/limits.h"
 #include "sandbox/selector.h"
-#include "sandbox/table.h"
-
-typedef const struct table_now now_t;
+#include "sandbox/table_cells.h"
 
 /* ---- cells ---- */
-
-static void string(struct buf *out, const struct buf *text) {
-        value_print_string(buf_str(text), out);
-}
-
-static void text_or(struct buf *out, const struct value *v, const char *otherwise) {
-        value_print_string(value_text(v).n ? value_text(v) : str_from(otherwise), out);
-}
-
-static void age(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        table_add_age(out, table_value(o, path), now);
-}
-
-static void text(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        (void)now;
-        text_or(out, table_value(o, path), "");
-}
-
-static void text_or_none(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        (void)now;
-        text_or(out, table_value(o, path), "<none>");
-}
-
-static void text_or_unset(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        (void)now;
-        text_or(out, table_value(o, path), "<unset>");
-}
-
-static int64_t number_at(const struct value *o, const char *path) {
-        int64_t n = 0;
-
-        value_to_i64(table_value(o, path), &n);
-        return n;
-}
-
-static void number(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        (void)now;
-        buf_addf(out, "%" PRId64, number_at(o, path));
-}
-
-static void number_or_unset(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        (void)now;
-        if (table_value(o, path))
-                buf_addf(out, "\"%" PRId64 "\"", number_at(o, path));
-        else
-                buf_addc(out, "\"<unset>\"");
-}
-
-static void count(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        (void)now;
-        buf_addf(out, "%zu", value_count(table_value(o, path)));
-}
-
-static void truth(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        (void)now;
-        buf_addc(out, value_truth(table_value(o, path), false) ? "\"True\"" : "\"False\"");
-}
-
-static void boolean(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        (void)now;
-        buf_addc(out, value_truth(table_value(o, path), false) ? "true" : "false");
-}
-
-/* An int-or-percent, or N/A. */
-static void amount(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        const struct value *v = table_value(o, path);
-
-        (void)now;
-        if (value_is(v, VALUE_INT))
-                buf_addf(out, "\"%" PRId64 "\"", v->i64);
-        else
-                text_or(out, v, "N/A");
-}
 
 static void data_count(struct buf *out, const struct value *o, const char *path, now_t *now) {
         (void)path;
         (void)now;
         buf_addf(out, "%zu", value_count(value_getc(o, "data")) + value_count(value_getc(o, "binaryData")));
-}
-
-/* A field of all items of a list, joined by commas. */
-static void joined(struct buf *out, const struct value *list, const char *field) {
-        _cleanup_(buf_done) struct buf t = buf_make(64 * KIB);
-
-        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++) {
-                const struct value *v = *field ? value_getc(list->list.items[i], field) : list->list.items[i];
-
-                buf_addf(&t, "%s%.*s", i ? "," : "", STR_FMT(value_text(v)));
-        }
-        if (t.n == 0)
-                buf_addc(&t, "<none>");
-        string(out, &t);
-}
-
-static void container_names(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        (void)now;
-        joined(out, table_value(o, path), "name");
-}
-
-static void container_images(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        (void)now;
-        joined(out, table_value(o, path), "image");
 }
 
 static void selector(struct buf *out, const struct value *o, const char *path, now_t *now) {
@@ -409,41 +310,6 @@ static void ingress_ports(struct buf *out, const struct value *o, const char *pa
         buf_addc(out, value_count(value_path(o, "spec", "tls", NULL)) ? "\"80, 443\"" : "\"80\"");
 }
 
-static void node_status(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        (void)path;
-        (void)now;
-        buf_addf(out, "\"%s%s\"", has_condition(o, "Ready") ? "Ready" : "NotReady",
-                 value_truth(value_path(o, "spec", "unschedulable", NULL), false) ? ",SchedulingDisabled" : "");
-}
-
-static void node_roles(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        _cleanup_(buf_done) struct buf t = buf_make(4 * KIB);
-        const struct value *labels = value_path(o, "metadata", "labels", NULL);
-
-        (void)path;
-        (void)now;
-        for (size_t i = 0; value_is(labels, VALUE_MAP) && i < labels->map.count; i++) {
-                struct str prefix = STR("node-role.kubernetes.io/"), key = labels->map.members[i].key;
-
-                if (str_starts(key, prefix))
-                        buf_addf(&t, "%s%.*s", t.n ? "," : "", STR_FMT(str_sub(key, prefix.n, key.n)));
-        }
-        if (t.n == 0)
-                buf_addc(&t, "<none>");
-        string(out, &t);
-}
-
-static void event_object(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        struct str kind = value_text(value_path(o, "involvedObject", "kind", NULL));
-        struct str name = value_text(value_path(o, "involvedObject", "name", NULL));
-        char *lower = (char *)arena_str(now->arena, kind).p;
-
-        (void)path;
-        for (size_t i = 0; i < kind.n; i++)
-                lower[i] |= kind.p[i] >= 'A' && kind.p[i] <= 'Z' ? 'a' - 'A' : 0;
-        value_print_string(arena_strf(now->arena, "%s/%.*s", lower, STR_FMT(name)), out);
-}
-
 static void role_ref(struct buf *out, const struct value *o, const char *path, now_t *now) {
         (void)path;
         value_print_string(arena_strf(now->arena, "%.*s/%.*s",
@@ -452,8 +318,6 @@ static void role_ref(struct buf *out, const struct value *o, const char *path, n
                            out);
 }
 
-#define AGE                                                                                                            \
-        { "Age", "string", 0, age, "metadata.creationTimestamp" }
 #define CREATED_AT                                                                                                     \
         { "Created At", "date", 0, text, "metadata.creationTimestamp" }
 #define WORKLOAD_WIDE                                                                                                  \
@@ -461,7 +325,6 @@ static void role_ref(struct buf *out, const struct value *o, const char *path, n
                 { "Images", "string", 1, container_images, "spec.template.spec.containers" }, {                        \
                 "Selector", "string", 1, selector, "spec.selector"                                                     \
         }
-#define COLUMNS(name, ...) static const struct table_column name[] = { __VA_ARGS__, { NULL, NULL, 0, NULL, NULL } }
 
 COLUMNS(config_map, { "Data", "string", 0, data_count, "" }, AGE);
 COLUMNS(secret, { "Type", "string", 0, text, "type" }, { "Data", "string", 0, data_count, "" }, AGE);
@@ -475,18 +338,7 @@ COLUMNS(service, { "Type", "string", 0, text, "spec.type" },
         { "External-IP", "string", 0, service_external, "" }, { "Port(s)", "string", 0, service_ports, "" }, AGE,
         { "Selector", "string", 1, selector, "spec.selector" });
 COLUMNS(namespace, { "Status", "string", 0, text, "status.phase" }, AGE);
-COLUMNS(node, { "Status", "string", 0, node_status, "" }, { "Roles", "string", 0, node_roles, "" }, AGE,
-        { "Version", "string", 0, text, "status.nodeInfo.kubeletVersion" });
 COLUMNS(service_account, AGE);
-COLUMNS(claim, { "Status", "string", 0, text, "status.phase" }, { "Volume", "string", 0, text, "spec.volumeName" },
-        { "Capacity", "string", 0, text, "status.capacity.storage" },
-        { "Access Modes", "string", 0, text, "status.accessModes" },
-        { "StorageClass", "string", 0, text, "spec.storageClassName" },
-        { "VolumeAttributesClass", "string", 0, text_or_unset, "spec.volumeAttributesClassName" }, AGE,
-        { "VolumeMode", "string", 1, text_or_unset, "spec.volumeMode" });
-COLUMNS(event, { "Last Seen", "string", 0, age, "lastTimestamp" }, { "Type", "string", 0, text, "type" },
-        { "Reason", "string", 0, text, "reason" }, { "Object", "string", 0, event_object, "" },
-        { "Message", "string", 0, text, "message" });
 COLUMNS(deployment, { "Ready", "string", 0, ratio, "status.readyReplicas spec.replicas" },
         { "Up-to-date", "string", 0, number, "status.updatedReplicas" },
         { "Available", "string", 0, number, "status.availableReplicas" }, AGE, WORKLOAD_WIDE);
@@ -522,10 +374,6 @@ COLUMNS(ingress, { "Class", "string", 0, text_or_none, "spec.ingressClassName" }
         { "Hosts", "string", 0, ingress_hosts, "" }, { "Address", "string", 0, ingress_address, "" },
         { "Ports", "string", 0, ingress_ports, "" }, AGE);
 COLUMNS(network_policy, { "Pod-Selector", "string", 0, selector, "spec.podSelector" }, AGE);
-COLUMNS(storage_class, { "Provisioner", "string", 0, text, "provisioner" },
-        { "ReclaimPolicy", "string", 0, text, "reclaimPolicy" },
-        { "VolumeBindingMode", "string", 0, text, "volumeBindingMode" },
-        { "AllowVolumeExpansion", "boolean", 0, boolean, "allowVolumeExpansion" }, AGE);
 COLUMNS(role, CREATED_AT);
 COLUMNS(role_binding, { "Role", "string", 0, role_ref, "" }, AGE, { "Users", "string", 1, subjects, "User" },
         { "Groups", "string", 1, subjects, "Group" }, { "ServiceAccounts", "string", 1, subjects, "ServiceAccount" });
@@ -535,39 +383,34 @@ COLUMNS(priority_class, { "Value", "integer", 0, number, "value" },
         { "PreemptionPolicy", "string", 0, text, "preemptionPolicy" });
 
 static const struct table_kind kinds[] = {
-        { "", "ConfigMap", config_map },
-        { "", "Event", event },
-        { "", "Namespace", namespace },
-        { "", "Node", node },
-        { "", "PersistentVolumeClaim", claim },
-        { "", "Pod", pod },
-        { "", "ReplicationController", replica_set },
-        { "", "Secret", secret },
-        { "", "Service", service },
-        { "", "ServiceAccount", service_account },
-        { "apiextensions.k8s.io", "CustomResourceDefinition", role },
-        { "apps", "DaemonSet", daemon_set },
-        { "apps", "Deployment", deployment },
-        { "apps", "ReplicaSet", replica_set },
-        { "apps", "StatefulSet", stateful_set },
-        { "autoscaling", "HorizontalPodAutoscaler", hpa },
-        { "batch", "CronJob", cron_job },
-        { "batch", "Job", job },
-        { "coordination.k8s.io", "Lease", lease },
-        { "networking.k8s.io", "Ingress", ingress },
-        { "networking.k8s.io", "NetworkPolicy", network_policy },
-        { "policy", "PodDisruptionBudget", budget },
-        { "rbac.authorization.k8s.io", "ClusterRole", role },
-        { "rbac.authorization.k8s.io", "ClusterRoleBinding", role_binding },
-        { "rbac.authorization.k8s.io", "Role", role },
-        { "rbac.authorization.k8s.io", "RoleBinding", role_binding },
-        { "scheduling.k8s.io", "PriorityClass", priority_class },
-        { "storage.k8s.io", "StorageClass", storage_class },
+        { "", "ConfigMap", config_map, false },
+        { "", "Namespace", namespace, false },
+        { "", "Pod", pod, false },
+        { "", "ReplicationController", replica_set, false },
+        { "", "Secret", secret, false },
+        { "", "Service", service, false },
+        { "", "ServiceAccount", service_account, false },
+        { "apps", "DaemonSet", daemon_set, false },
+        { "apps", "Deployment", deployment, false },
+        { "apps", "ReplicaSet", replica_set, false },
+        { "apps", "StatefulSet", stateful_set, false },
+        { "autoscaling", "HorizontalPodAutoscaler", hpa, false },
+        { "batch", "CronJob", cron_job, false },
+        { "batch", "Job", job, false },
+        { "coordination.k8s.io", "Lease", lease, false },
+        { "networking.k8s.io", "Ingress", ingress, false },
+        { "networking.k8s.io", "NetworkPolicy", network_policy, false },
+        { "policy", "PodDisruptionBudget", budget, false },
+        { "rbac.authorization.k8s.io", "ClusterRole", role, false },
+        { "rbac.authorization.k8s.io", "ClusterRoleBinding", role_binding, false },
+        { "rbac.authorization.k8s.io", "Role", role, false },
+        { "rbac.authorization.k8s.io", "RoleBinding", role_binding, false },
+        { "scheduling.k8s.io", "PriorityClass", priority_class, false },
 };
 
 const struct table_kind *table_kind_find(struct str group, struct str kind) {
         for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
                 if (str_eqc(kind, kinds[i].kind) && str_eqc(group, kinds[i].group))
                         return &kinds[i];
-        return NULL;
+        return table_cluster_find(group, kind);
 }
