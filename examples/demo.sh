@@ -6,8 +6,8 @@
 #
 #   demo.sh [--exit] [FLAG…]     flags of `truce demo`; --exit ends after the story
 #
-# Plays on a Kubernetes API in memory; where KUBECONFIG is set, on that cluster, in namespaces of its own that are removed
-# at the end. TRUCE_BUILD_DIR names a build to use instead.
+# Plays on a Kubernetes API in memory; where KUBECONFIG is set, on that cluster (a terminal is asked first), in namespaces
+# of its own that are removed at the end. TRUCE_BUILD_DIR names a build to use instead.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -25,11 +25,15 @@ build() {
 	[ ! -t 1 ] || printf '\033[A\033[K'
 }
 
+cluster=()
+if [ -n "${KUBECONFIG-}" ]; then
+	answer=y
+	[ ! -t 0 ] || read -rp 'KUBECONFIG is set: play on that cluster, not in memory? [y/N] ' answer
+	[[ $answer != [yY]* ]] || cluster=(--cluster)
+fi
 dir=${TRUCE_BUILD_DIR-}
 if [ -z "$dir" ]; then
 	dir=build/release
 	build "$dir"
 fi
-cluster=()
-[ -z "${KUBECONFIG-}" ] || cluster=(--cluster)
 exec "$dir/src/truce" demo "${cluster[@]}" "$@"

@@ -34,4 +34,12 @@ what_the_server_refuses_fails_the_check() {
 	[[ $OUT == *'must be between 1 and 65535'* ]] || fail 'the reason is missing'
 }
 
-run_cases the_example_is_accepted_and_at_rest what_a_policy_refuses_fails_the_check what_the_server_refuses_fails_the_check
+what_cannot_be_checked_is_no_refusal() {
+	check "$WORK/nowhere"
+	assert_eq 2 "$RC"
+	TRUCE=$WORK/no-truce check
+	assert_eq 2 "$RC"
+}
+
+run_cases the_example_is_accepted_and_at_rest what_a_policy_refuses_fails_the_check \
+	what_the_server_refuses_fails_the_check what_cannot_be_checked_is_no_refusal
