@@ -54,4 +54,11 @@ const struct value *body_with_kind(const struct value *object, struct str api_ve
 /* Custom resources are decoded without a scheme: kind must be there, apiVersion must be the path's. */
 int body_check_custom(struct call *c, const struct value *body, bool is_patch);
 
+/*
+ * The JSON of what a merge patch or JSON patch made of `live`, as the server prints it: what the patch led through with
+ * sorted keys, the rest in Go's order of fields.
+ */
+struct str body_patched_text(const struct type *t, const struct value *live, const struct value *document,
+                             struct arena *a);
+
 #endif

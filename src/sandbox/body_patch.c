@@ -64,6 +64,12 @@ static int settle_strict(struct patching *p, const struct causes *of_object, str
 
 /* ---- merge patches and JSON patches: the result is decoded ---- */
 
+static struct str text_of(const struct patching *p, const struct value *document) {
+        if (p->c->kind->is_custom && p->type == kind_type(p->c->kind))
+                return value_canonical(p->c->a, document);
+        return body_patched_text(p->type, p->live, document, p->c->a);
+}
+
 static int check_kind(struct patching *p, const struct value *document) {
         struct str v = value_text(value_getc(document, "apiVersion")), k = value_text(value_getc(document, "kind"));
 
@@ -71,7 +77,7 @@ static int check_kind(struct patching *p, const struct value *document) {
                 return body_check_custom(p->c, document, true);
         if (str_eq(v, p->api_version) && str_eq(k, p->kind))
                 return 0;
-        return refuse_shown(p->c, value_canonical(p->c->a, document),
+        return refuse_shown(p->c, text_of(p, document),
                             arena_strf(p->c->a,
                                        "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
                                        "\"pkg/runtime/scheme.go:111\"",
@@ -87,8 +93,9 @@ static int decode_document(struct patching *p, const struct value *document, con
         if (r < 0)
                 return r;
         const struct value *object = body_decode(c, p->type, document, &strict, &why);
-        r = object ? settle_strict(p, &strict, value_canonical(c->a, document))
-                   : refuse_shown(c, value_canonical(c->a, document), why);
+        bool refuses = !object || (body_strictness(c) == BODY_STRICT && strict.count + p->strict.count);
+        struct str text = refuses ? text_of(p, document) : (struct str){ 0 };
+        r = object ? settle_strict(p, &strict, text) : refuse_shown(c, text, why);
         causes_done(&strict);
         if (r == 0)
                 *ret = body_with_kind(object, p->api_version, p->kind, c->a);
@@ -214,9 +221,9 @@ static int by_strategic(struct patching *p, const struct value **ret) {
                 return refuse_strategic(c, r, err.msg);
         if (body_strictness(c) != BODY_IGNORE)
                 codec_duplicates(c->req->body, &p->strict);
-        struct str shown = patch_go_text(without_directives(patch, p->live, c->a), c->a);
+        struct str text = patch_go_text(without_directives(patch, p->live, c->a), c->a);
         r = codec_convert(p->type, document, c->a, ret, &strict, &err);
-        r = r < 0 ? refuse_shown(c, shown, str_from(err.msg)) : settle_strict(p, &strict, shown);
+        r = r < 0 ? refuse_shown(c, text, str_from(err.msg)) : settle_strict(p, &strict, text);
         causes_done(&strict);
         if (r == 0)
                 held_note(c, p->type, document);

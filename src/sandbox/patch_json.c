@@ -207,6 +207,14 @@ static struct str key_of(const struct route *r) {
         return r->tokens[r->count - 1];
 }
 
+/* New nodes on the way to a value and all below it: they were read (body_text.c). `v` NULL: there is none. */
+static void mark_read(struct patcher *p, const struct value *holder, const struct route *r, const struct value *v) {
+        const struct value *after = holder;
+
+        if (v && set_in(p, holder, key_of(r), value_dup(p->a, v), &after) == 0)
+                p->doc = put_back(p, p->doc, r, 0, after);
+}
+
 /* --- operations --- */
 
 /* A value of null and none at all are the same. */
@@ -411,6 +419,7 @@ static int op_test(struct patcher *p, const struct value *op) {
 
                 if (res < 0)
                         return err_wrap(p->err, res, "error in test for path: '%.*s'", STR_FMT(path));
+                mark_read(p, holder, &r, have);
         }
         if (is_same(have ? have : &value_null, value_of(op)))
                 return 0;

@@ -40,5 +40,6 @@ const struct value *patch_merge(const struct value *doc, const struct value *pat
 
                 doc = value_with(a, doc, m->key, now);
         }
-        return doc;
+        /* A new node even where nothing changed: this one was read (body_text.c). */
+        return patch->map.count ? doc : value_with(a, doc, STR(""), value_getc(doc, ""));
 }
