@@ -88,6 +88,12 @@ struct str allot_ip(struct call *c) {
 }
 
 const char *allot_given_ip(struct call *c, struct str ip) {
+        if (!str_starts(ip, STR("10.96.")) && c->dry_run)
+                return arena_strf(c->a,
+                                  "the provided IP (%.*s) is not in the valid range. The range of valid IPs is "
+                                  "10.96.0.0/16",
+                                  STR_FMT(ip))
+                        .p;
         if (!str_starts(ip, STR("10.96.")))
                 return "the provided network does not match the current range";
         return map_find(c->s->allocator->taken, ip) ? "provided IP is already allocated" : NULL;

@@ -340,10 +340,6 @@ static const struct value *decode_struct(struct decoder *d, const struct type *t
                 const struct value *old = given ? v->map.members[next++].value : NULL;
                 const struct value *made = encode(d, f, given ? decode(d, f->type, old, &here) : NULL);
 
-                /* Owners are computed with it; it is stored as null (held.h). */
-                if (!at && made == &value_null && value_is(old, VALUE_LIST))
-                        made = &value_empty_list;
-
                 if (made)
                         members[n++] = (struct value_member){ .key = f->name, .value = made };
         }

@@ -144,6 +144,7 @@ static const struct value *respell(const struct value *v, struct arena *a) {
 
 /* The metadata of the object and of embedded resources, as ObjectMeta. */
 struct meta {
+        bool is_body; /* of a request: what is embedded must say what it is */
         struct arena *a;
         struct causes *strict;
         struct err *err;
@@ -179,6 +180,10 @@ static const struct value *coerce_member(struct meta *m, const struct type *t, c
         const struct type *inner = f ? f->type : t->kind == TYPE_MAP ? t->item : NULL;
         struct decode_frame here = { .up = at, .name = member->key };
 
+        if (m->is_body && m->r == 0 && at && t->embedded && member->value->kind != VALUE_STRING &&
+            (str_eqc(member->key, "apiVersion") || str_eqc(member->key, "kind")))
+                m->r = err_set(m->err, ERR_INVAL, "%.*s: Invalid value: %.*s: must be a string",
+                               STR_FMT(decode_path(&here, m->a)), STR_FMT(value_canonical(m->a, member->value)));
         if (!inner || m->r < 0 || (!at && inner->name))
                 return member->value;
         return inner->name ? read_metadata(m, inner, member->value, &here) : coerce(m, inner, member->value, &here);
@@ -242,7 +247,7 @@ static const struct value *coerce_root(struct meta *m, const struct type *t, con
 
 int decode_custom(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,
                   struct causes *strict, struct err *err) {
-        struct meta m = { .a = a, .strict = strict, .err = err };
+        struct meta m = { .is_body = true, .a = a, .strict = strict, .err = err };
         struct pruner p = { .a = a };
         const struct value *object = coerce_root(&m, t, respell(body, a));
 

@@ -75,12 +75,21 @@ bool held_counts(const struct call *c, const struct value *live) {
                !value_equal(spec, value_getc(live, "spec"));
 }
 
-const struct value *held_stored(const struct call *c, const struct value *object) {
+/* `given` in place of every empty list that is never omitted, when the body gave one. */
+static const struct value *with_lists(const struct call *c, const struct value *object, const struct value *given) {
         const struct type *t = kind_type(c->kind);
 
-        for (size_t i = 0; i < t->field_count; i++)
+        for (size_t i = 0; c->held && i < t->field_count; i++)
                 if (t->fields[i].type->kind == TYPE_LIST && !t->fields[i].omit_empty &&
-                    is_empty(value_get(object, t->fields[i].name)))
-                        object = value_with(c->a, object, t->fields[i].name, &value_null);
+                    is_empty(value_get(c->held, t->fields[i].name)))
+                        object = value_with(c->a, object, t->fields[i].name, given);
         return object;
+}
+
+const struct value *held_for_owners(const struct call *c, const struct value *object) {
+        return with_lists(c, object, &value_empty_list);
+}
+
+const struct value *held_after_owners(const struct call *c, const struct value *object) {
+        return with_lists(c, object, &value_null);
 }

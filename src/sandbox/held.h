@@ -16,7 +16,11 @@ void held_note(struct call *c, const struct type *type, const struct value *body
 const struct value *held_for_checks(const struct call *c, const struct value *object);
 /* Does the spec differ from the live one by them alone, for a kind that counts it? */
 bool held_counts(const struct call *c, const struct value *live);
-/* As stored: a list that Go never omits is null when it is empty. */
-const struct value *held_stored(const struct call *c, const struct value *object);
+/*
+ * The object as owners are computed: with the empty lists that Go never omits, which is how it prints them until they
+ * are stored, as null. Back again by the second.
+ */
+const struct value *held_for_owners(const struct call *c, const struct value *object);
+const struct value *held_after_owners(const struct call *c, const struct value *object);
 
 #endif

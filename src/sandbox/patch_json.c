@@ -207,11 +207,11 @@ static struct str key_of(const struct route *r) {
         return r->tokens[r->count - 1];
 }
 
-/* New nodes on the way to a value and all below it: they were read (body_text.c). `v` NULL: there is none. */
+/* New nodes on the way to a value, which was read (body_text.c). `v` NULL: there is none. */
 static void mark_read(struct patcher *p, const struct value *holder, const struct route *r, const struct value *v) {
         const struct value *after = holder;
 
-        if (v && set_in(p, holder, key_of(r), value_dup(p->a, v), &after) == 0)
+        if (v && set_in(p, holder, key_of(r), v, &after) == 0)
                 p->doc = put_back(p, p->doc, r, 0, after);
 }
 
@@ -360,6 +360,7 @@ static int op_copy(struct patcher *p, const struct value *op) {
 
         if (res < 0)
                 return err_wrap(p->err, res, "error in copy for from: '%.*s'", STR_FMT(from));
+        mark_read(p, holder, &r, value);
         if (read_path(p, op, "path", "copy operation failed to decode path: missing value", &path) < 0)
                 return ERR_INVAL;
         holder = read_route(path, p->a, &r) ? container_of(p->doc, &r) : NULL;
@@ -419,7 +420,7 @@ static int op_test(struct patcher *p, const struct value *op) {
 
                 if (res < 0)
                         return err_wrap(p->err, res, "error in test for path: '%.*s'", STR_FMT(path));
-                mark_read(p, holder, &r, have);
+                mark_read(p, holder, &r, have ? value_dup(p->a, have) : NULL);
         }
         if (is_same(have ? have : &value_null, value_of(op)))
                 return 0;

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "sandbox/codec.h"
-#include "sandbox/held.h"
 
 #define TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
 
@@ -227,7 +226,7 @@ int prepare_create(struct call *c, const struct value **object) {
         size_t i = find(c);
 
         if (!c->kind->is_custom)
-                *object = held_stored(c, codec_drop(kind_type(c->kind), *object, c->a));
+                *object = codec_drop(kind_type(c->kind), *object, c->a);
         if (str_eqc(c->at.subresource, "status") && str_eqc(c->kind->resource->kind, "PersistentVolume"))
                 return prepare_volume_status(c, live, object);
         return i < ARRAY_LEN(kinds) && kinds[i].create ? kinds[i].create(c, object) : 0;
@@ -237,7 +236,7 @@ int prepare_update(struct call *c, const struct value *live, const struct value 
         size_t i = find(c);
 
         if (!c->kind->is_custom)
-                *object = held_stored(c, codec_drop(kind_type(c->kind), *object, c->a));
+                *object = codec_drop(kind_type(c->kind), *object, c->a);
         if (c->at.subresource.n)
                 return 0;
         if (str_eqc(c->kind->resource->kind, "CustomResourceDefinition"))

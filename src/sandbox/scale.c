@@ -158,7 +158,7 @@ static int apply_config(struct scaling *s, const struct value **ret) {
                                        "failed to convert new object (%.*s/%.*s; autoscaling/v1, Kind=Scale) to proper "
                                        "version: request to convert CR to an invalid group/version: autoscaling/v1",
                                        STR_FMT(meta_text(config, "namespace")), STR_FMT(meta_text(config, "name")));
-        return serve_check_names(s->c, *ret);
+        return serve_config_strict(s->c) < 0 ? -1 : serve_check_names(s->c, *ret);
 }
 
 static int new_scale(struct scaling *s, enum kube_method method, const struct value **ret) {

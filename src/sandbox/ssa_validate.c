@@ -49,6 +49,7 @@ static void found_kind(struct check *c, const struct place *at, const char *expe
 
 enum scalar {
         SCALAR_ANY,
+        SCALAR_LATER, /* the conversion to the Go type tells */
         SCALAR_STRING,
         SCALAR_NUMBER,
         SCALAR_BOOL,
@@ -70,6 +71,8 @@ static enum scalar scalar_of(const struct type *t) {
                 return SCALAR_NUMBER;
         case TYPE_BOOL:
                 return SCALAR_BOOL;
+        case TYPE_INT_OR_STRING:
+                return t->rules ? SCALAR_ANY : SCALAR_LATER;
         default:
                 return SCALAR_ANY;
         }
@@ -102,6 +105,9 @@ static void check_scalar(struct check *c, const struct type *t, const struct val
         case SCALAR_ANY:
                 if (v->kind == VALUE_MAP || v->kind == VALUE_LIST)
                         found_kind(c, at, "any scalar", v);
+                return;
+        case SCALAR_LATER:
+                return;
         }
 }
 

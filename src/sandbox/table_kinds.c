@@ -224,31 +224,82 @@ static void hpa_reference(struct buf *out, const struct value *o, const char *pa
         string(out, &t);
 }
 
+static struct str quantity_at(const struct value *v, const char *group, const char *field) {
+        return value_text(value_path(v, group, field, NULL));
+}
+
+/* "CURRENT/TARGET" of one source; both are amounts, or shares of what was asked for. */
+static void add_source(struct buf *out, const struct value *spec, const struct value *status, bool by_pod) {
+        struct str target = quantity_at(spec, "target", "averageValue");
+        bool is_average = target.n > 0;
+        const char *field = is_average || by_pod ? "averageValue" : "value";
+        struct str current = quantity_at(status, "current", field);
+
+        if (!is_average)
+                target = quantity_at(spec, "target", "value");
+        buf_addf(out, "%.*s/%.*s%s", STR_FMT(current.n ? current : STR("<unknown>")), STR_FMT(target.n ? target : STR("0")),
+                 is_average && !by_pod ? " (avg)" : "");
+}
+
+static void add_resource(struct buf *out, const struct value *spec, const struct value *status) {
+        const struct value *share = value_path(status, "current", "averageUtilization", NULL);
+        const struct value *wanted = value_path(spec, "target", "averageUtilization", NULL);
+
+        buf_addf(out, "%.*s: ", STR_FMT(value_text(value_getc(spec, "name"))));
+        if (quantity_at(spec, "target", "averageValue").n) {
+                add_source(out, spec, status, true);
+                return;
+        }
+        if (share)
+                buf_addf(out, "%" PRId64 "%%", share->i64);
+        else
+                buf_addc(out, "<unknown>");
+        if (wanted)
+                buf_addf(out, "/%" PRId64 "%%", wanted->i64);
+        else
+                buf_addc(out, "/<auto>");
+}
+
+static void add_metric(struct buf *out, const struct value *spec, const struct value *status) {
+        static const struct {
+                const char *type, *field;
+        } types[] = {
+                { "External", "external" }, { "Object", "object" }, { "Pods", "pods" },
+                { "Resource", "resource" }, { "ContainerResource", "containerResource" },
+        };
+        struct str type = value_text(value_getc(spec, "type"));
+
+        for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+                if (!str_eqc(type, types[i].type))
+                        continue;
+                spec = value_getc(spec, types[i].field);
+                status = value_getc(status, types[i].field);
+                if (i < 3)
+                        add_source(out, spec, status, i == 2);
+                else
+                        add_resource(out, spec, status);
+                return;
+        }
+        buf_addc(out, "<unknown type>");
+}
+
+#define HPA_METRICS_SHOWN 2
+
 static void hpa_targets(struct buf *out, const struct value *o, const char *path, now_t *now) {
         _cleanup_(buf_done) struct buf t = buf_make(4 * KIB);
         const struct value *metrics = value_path(o, "spec", "metrics", NULL);
         const struct value *current = value_path(o, "status", "currentMetrics", NULL);
+        size_t count = value_count(metrics);
 
         (void)path;
         (void)now;
-        for (size_t i = 0; value_is(metrics, VALUE_LIST) && i < metrics->list.count; i++) {
-                const struct value *r = value_getc(metrics->list.items[i], "resource");
-                struct str amount = value_text(value_path(r, "target", "averageValue", NULL));
-                const struct value *have = i < value_count(current) ? value_path(current->list.items[i], "resource",
-                                                                                 "current", "averageUtilization", NULL)
-                                                                    : NULL;
-
-                buf_addf(&t, "%s%.*s: ", i ? ", " : "", STR_FMT(value_text(value_getc(r, "name"))));
-                if (have)
-                        buf_addf(&t, "%" PRId64 "%%", have->i64);
-                else
-                        buf_addc(&t, "<unknown>");
-                if (amount.n)
-                        buf_addf(&t, "/%.*s", STR_FMT(amount));
-                else
-                        buf_addf(&t, "/%" PRId64 "%%", number_at(r, "target.averageUtilization"));
+        for (size_t i = 0; i < count && i < HPA_METRICS_SHOWN; i++) {
+                buf_addc(&t, i ? ", " : "");
+                add_metric(&t, metrics->list.items[i], i < value_count(current) ? current->list.items[i] : NULL);
         }
-        if (t.n == 0)
+        if (count > HPA_METRICS_SHOWN)
+                buf_addf(&t, " + %zu more...", count - HPA_METRICS_SHOWN);
+        if (count == 0)
                 buf_addc(&t, "<none>");
         string(out, &t);
 }

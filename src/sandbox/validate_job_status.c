@@ -7,13 +7,17 @@
  */
 #include "sandbox/validate_kinds.h"
 
-static bool has_condition(const struct value *job, const char *type) {
+static bool condition_is(const struct value *job, const char *type, const char *status) {
         const struct value *list = value_path(job, "status", "conditions", NULL);
 
         for (EACH(i, list))
                 if (str_eqc(text_of(item_of(list, i), "type"), type))
-                        return str_eqc(text_of(item_of(list, i), "status"), "True");
+                        return str_eqc(text_of(item_of(list, i), "status"), status);
         return false;
+}
+
+static bool has_condition(const struct value *job, const char *type) {
+        return condition_is(job, type, "True");
 }
 
 static bool is_finished(const struct value *job) {
@@ -84,6 +88,23 @@ static void check_no_way_back(struct check *c, const struct value *status) {
                                           arena_strf(c->a, "cannot decrease the %s counter", counters[i]).p);
 }
 
+static bool is_resuming(const struct check *c) {
+        return has_condition(c->live, "Suspended") && condition_is(c->object, "Suspended", "False");
+}
+
+static void check_times(struct check *c, const struct value *status) {
+        const struct value *before = get(c->live, "status"), *start = get(status, "startTime");
+        const struct value *end = get(status, "completionTime"), *old_end = get(before, "completionTime");
+        const struct at *at = AT(NULL, "status");
+
+        if (end && old_end && !same(end, old_end))
+                fault_invalid(c, AT(at, "completionTime"), end, "field is immutable");
+        if (get(before, "startTime") && !same(start, get(before, "startTime")) && !is_resuming(c) &&
+            !truth_of(get(c->object, "spec"), "suspend"))
+                fault_invalid(c, AT(at, "startTime"), start ? start : &value_null,
+                              "field is immutable for unsuspended job once set");
+}
+
 void check_job_status(struct check *c) {
         static const char *const numbers[] = { "active", "succeeded", "failed", "ready", "terminating" };
         const struct value *status = get(c->object, "status");
@@ -92,4 +113,5 @@ void check_job_status(struct check *c) {
                 check_nonnegative_field(c, AT(NULL, "status"), status, numbers[i]);
         check_ends(c, status);
         check_no_way_back(c, status);
+        check_times(c, status);
 }

@@ -79,7 +79,8 @@ const struct value *write_managed(const struct call *c, const struct value *live
         struct ssa_versions versions;
         struct ssa_request how = write_ssa_request(c, live, &versions);
 
-        return ssa_update(kind_type(c->kind), live, object, &how, c->a);
+        object = ssa_update(kind_type(c->kind), live, held_for_owners(c, object), &how, c->a);
+        return held_after_owners(c, object);
 }
 
 /* ---- storing ---- */
