@@ -239,7 +239,7 @@ const struct option_def config_app_options[] = {
         { .name = "create-namespace", .type = OPTION_BOOL, .at = AT(create_namespace),
           .help = "make the namespace when it is missing" },
         { .name = "detect-only", .type = OPTION_BOOL, .at = AT(no_sync),
-          .help = "report differences, write nothing" },
+          .help = "report differences, write nothing but the status" },
         { .name = "self-heal", .type = OPTION_BOOL, .at = AT(self_heal), .fallback = "true",
           .help = "undo changes made in the cluster" },
         { .name = "prune", .type = OPTION_BOOL, .at = AT(prune), .fallback = "true",

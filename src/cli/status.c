@@ -81,7 +81,18 @@ static void add_cell(struct buf *row, struct str text, size_t columns) {
 static struct str revision_of(const struct value *row, struct arena *a) {
         struct str ref = words_ref(value_text(value_getc(row, "ref")));
 
+        if (!ref.n)
+                return STR("-");
         return arena_strf(a, "%.*s @ %.*s", STR_FMT(ref), STR_FMT(str_sub(value_text(value_getc(row, "commit")), 0, 7)));
+}
+
+/* "synced/all/failed": why an application is out of sync, as far as it is known here. */
+static void add_failed(struct buf *out, struct str counts) {
+        struct str synced, all;
+        int64_t failed;
+
+        if (str_next(&counts, '/', &synced) && str_next(&counts, '/', &all) && str_to_i64(counts, &failed) && failed > 0)
+                buf_addf(out, "\n  not applied: %lld of %.*s; truce diff says why", (long long)failed, STR_FMT(all));
 }
 
 static void print_row(const struct value *row, int64_t now_ms) {
@@ -97,6 +108,7 @@ static void print_row(const struct value *row, int64_t now_ms) {
         buf_addf(&out, "%8lld  ", (long long)objects);
         if (changed)
                 when_print_age(changed, now_ms, &out);
+        add_failed(&out, value_text(value_getc(row, "counts")));
         struct str error = value_text(value_getc(row, "error"));
         if (error.n) {
                 buf_addc(&out, "\n  error: ");

@@ -45,6 +45,8 @@ a_missing_namespace_is_told_with_its_cure() {
 	assert_eq 1 "$RC"
 	says "namespace $NS does not exist: --create-namespace"
 	[[ $OUT != *'tried again'* ]] || fail 'who does not wait is told of attempts that will not be'
+	truce_ok status
+	says 'not applied: 1 of 1'
 }
 
 what_is_waited_for_is_told_and_seen_when_it_comes() {
