@@ -31,6 +31,11 @@ def is_atomic_map(s):
     return s.get("x-kubernetes-map-type") == "atomic"
 
 
+def is_atomic_ref(s, name):
+    """A property's own word counts more than that of the type it refers to: a volume's claimRef is granular."""
+    return is_atomic_map(s) or ("x-kubernetes-map-type" not in s and is_atomic_map(defs[name]))
+
+
 def list_notation(s):
     kind = s.get("x-kubernetes-list-type")
     keys = s.get("x-kubernetes-list-map-keys")
@@ -53,7 +58,7 @@ def list_notation(s):
 def notation(s):
     name = ref_of(s)
     if name:
-        return "=" if is_atomic_map(s) or is_atomic_map(defs[name]) else type_notation(name)
+        return "=" if is_atomic_ref(s, name) else type_notation(name)
     kind = s.get("type")
     if kind in SCALARS or s.get("format") == "int-or-string" or "oneOf" in s:
         return "."

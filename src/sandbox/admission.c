@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/admission.h"
 
+#include <inttypes.h>
+
 #include "sandbox/codec.h"
 #include "sandbox/status.h"
 
@@ -231,6 +233,10 @@ static const struct value *with_tolerations(const struct value *spec, struct are
         for (size_t i = 0; i < ARRAY_LEN(keys); i++)
                 if (!tolerates(old, keys[i]))
                         value_list_add(&list, toleration(keys[i], a));
+        if (list.count == value_count(old)) {
+                value_list_drop(&list);
+                return spec;
+        }
         return value_with(a, spec, STR("tolerations"), value_list_end(&list, a, 0));
 }
 
@@ -244,35 +250,98 @@ static const struct value *find_priority_class(struct call *c, struct str name) 
         return v ? v->value : NULL;
 }
 
-/* Priority. The two classes of the system exist on every cluster. */
-static int with_priority(struct call *c, const struct value **spec) {
-        struct str name = value_text(value_getc(*spec, "priorityClassName"));
-        const struct value *class = find_priority_class(c, name), *policy = value_getc(class, "preemptionPolicy");
-        int64_t number = str_eqc(name, "system-node-critical")      ? 2000001000
-                         : str_eqc(name, "system-cluster-critical") ? 2000000000
-                                                                    : 0;
+/* How a refusal calls what has no name yet. */
+static struct str name_of(struct call *c, const struct value *object) {
+        struct str name = meta_text(object, "name"), prefix = meta_text(object, "generateName");
 
-        if (name.n && !class && number == 0)
-                return status_forbidden(c, c->at.name,
+        return c->at.name.n ? c->at.name : name.n ? name : prefix.n ? prefix : STR("Unknown");
+}
+
+/* Priority. The two classes of the system exist on every cluster. */
+struct priority {
+        int64_t number;
+        struct str policy;
+};
+
+static int find_priority(struct call *c, const struct value *object, struct priority *ret) {
+        struct str name = value_text(value_path(object, "spec", "priorityClassName", NULL));
+        const struct value *class = find_priority_class(c, name);
+
+        *ret = (struct priority){ .policy = value_text(value_getc(class, "preemptionPolicy")) };
+        if (!ret->policy.n)
+                ret->policy = STR("PreemptLowerPriority");
+        ret->number = str_eqc(name, "system-node-critical")      ? 2000001000
+                      : str_eqc(name, "system-cluster-critical") ? 2000000000
+                                                                 : 0;
+        if (name.n && !class && ret->number == 0)
+                return status_forbidden(c, name_of(c, object),
                                         arena_strf(c->a, "no PriorityClass with name %.*s was found", STR_FMT(name)),
                                         NULL);
-        value_to_i64(value_getc(class, "value"), &number);
-        *spec = value_with(c->a, *spec, STR("priority"), value_int(c->a, number, 0));
-        *spec = value_with(c->a, *spec, STR("preemptionPolicy"),
-                           policy ? policy : value_stringc(c->a, "PreemptLowerPriority"));
+        value_to_i64(value_getc(class, "value"), &ret->number);
         return 0;
+}
+
+/* A Pod may tell what would be computed anyway. */
+static int check_priority(struct call *c, const struct value *object, const struct priority *p) {
+        const struct value *spec = value_getc(object, "spec");
+        struct str policy = value_text(value_getc(spec, "preemptionPolicy"));
+        int64_t number = p->number;
+
+        value_to_i64(value_getc(spec, "priority"), &number);
+        if (number != p->number)
+                return status_forbidden(c, name_of(c, object),
+                                        arena_strf(c->a,
+                                                   "the integer value of priority (%" PRId64
+                                                   ") must not be provided in pod spec; priority admission controller "
+                                                   "computed %" PRId64 " from the given PriorityClass name",
+                                                   number, p->number),
+                                        NULL);
+        if (policy.n && !str_eq(policy, p->policy))
+                return status_forbidden(c, name_of(c, object),
+                                        arena_strf(c->a,
+                                                   "the string value of PreemptionPolicy (%.*s) must not be provided in "
+                                                   "pod spec; priority admission controller computed %.*s from the given "
+                                                   "PriorityClass name",
+                                                   STR_FMT(policy), STR_FMT(p->policy)),
+                                        NULL);
+        return 0;
+}
+
+static const struct value *with_default_class(struct call *c, const struct value *spec) {
+        const struct value *class = find_priority_class(c, (struct str){ 0 });
+
+        if (!class || value_text(value_getc(spec, "priorityClassName")).n)
+                return spec;
+        return value_with(c->a, spec, STR("priorityClassName"), value_string(c->a, meta_text(class, "name"), 0));
 }
 
 static int complete_pod(struct call *c, const struct value **object) {
         const struct value *spec = value_getc(*object, "spec");
+        struct priority p;
 
         if (!value_is(spec, VALUE_MAP))
                 return 0;
-        spec = with_tolerations(spec, c->a);
-        if (with_priority(c, &spec) < 0)
+        if (find_priority(c, *object, &p) < 0 || check_priority(c, *object, &p) < 0)
                 return -1;
+        spec = with_default_class(c, with_tolerations(spec, c->a));
+        spec = value_with(c->a, spec, STR("priority"), value_int(c->a, p.number, 0));
+        spec = value_with(c->a, spec, STR("preemptionPolicy"), value_string(c->a, p.policy, 0));
         *object = value_with(c->a, *object, STR("spec"), spec);
         return 0;
+}
+
+/* An update that leaves out what was filled in gets it again. */
+static const struct value *complete_pod_again(struct call *c, const struct value *live, const struct value *object) {
+        static const char *const kept[] = { "priority", "preemptionPolicy" };
+        const struct value *spec = value_getc(object, "spec"), *before = value_getc(live, "spec");
+
+        if (!value_is(spec, VALUE_MAP) || c->at.subresource.n)
+                return object;
+        spec = with_tolerations(spec, c->a);
+        for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+                if (!value_getc(spec, kept[i]) && value_getc(before, kept[i]))
+                        spec = value_with(c->a, spec, str_from(kept[i]), value_getc(before, kept[i]));
+        return value_with(c->a, object, STR("spec"), spec);
 }
 
 /* StorageObjectInUseProtection. */
@@ -311,6 +380,8 @@ int admission_check(struct call *c, const struct value *live, const struct value
 
         if (!live && (check_namespace(c) < 0 || check_crd(c) < 0 || run_plugins(c, object) < 0))
                 return -1;
+        if (live && c->kind->resource->group.n == 0 && str_eqc(c->kind->resource->kind, "Pod"))
+                *object = complete_pod_again(c, live, *object);
         /* Controllers' own bookkeeping passes webhooks on a cluster too, but subresources seldom do. */
         if (c->at.subresource.n)
                 return 0;

@@ -123,45 +123,11 @@ static const struct value *limit_range_item(const struct value *o, struct arena 
         return request ? value_with(a, o, STR("defaultRequest"), request) : o;
 }
 
-/* --- what the registry keeps of references --- */
-
-static bool is_claim_or_snapshot(const struct value *source) {
-        struct str group = value_text(value_getc(source, "apiGroup"));
-
-        return (group.n == 0 && default_text_is(source, "kind", "PersistentVolumeClaim")) ||
-               (str_eqc(group, "snapshot.storage.k8s.io") && default_text_is(source, "kind", "VolumeSnapshot"));
-}
-
-/* dataSource takes only two kinds, and says the same as dataSourceRef. */
-static const struct value *claim_spec(const struct value *o, struct arena *a) {
-        const struct value *source = value_getc(o, "dataSource"), *ref = value_getc(o, "dataSourceRef");
-
-        /* Another namespace's is behind a feature gate. */
-        if (!type_is_zero(value_getc(ref, "namespace"))) {
-                o = value_with(a, o, STR("dataSourceRef"), NULL);
-                ref = NULL;
-        }
-        if (source && !ref && !is_claim_or_snapshot(source)) {
-                o = value_with(a, o, STR("dataSource"), NULL);
-                source = NULL;
-        }
-        if (source && !ref)
-                return value_with(a, o, STR("dataSourceRef"), source);
-        if (!source && ref && is_claim_or_snapshot(ref))
-                return value_with(a, o, STR("dataSource"), ref);
-        return o;
-}
-
-static const struct value *claim(const struct value *o, struct arena *a) {
-        return default_in(o, "spec", claim_spec, a);
-}
-
 const struct default_rule default_rules_core[] = {
         { "core.v1.LimitRangeItem", limit_range_item },
         { "core.v1.Namespace", name_space },
         { "core.v1.NodeSpec", node_spec },
         { "core.v1.NodeStatus", node_status },
-        { "core.v1.PersistentVolumeClaim", claim },
         { "core.v1.Service", service },
         { NULL, NULL },
 };

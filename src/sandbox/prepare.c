@@ -74,7 +74,25 @@ static const char *qos_class(const struct value *pod) {
         return !r.any ? "BestEffort" : r.all_limited ? "Guaranteed" : "Burstable";
 }
 
+/* Until its gates are gone a scheduler leaves it alone. */
+static const struct value *gated_condition(struct call *c) {
+        struct value_map_builder m = { 0 };
+        struct value_list_builder list = { 0 };
+
+        value_map_add(&m, STR("lastProbeTime"), &value_null, 0);
+        value_map_add(&m, STR("lastTransitionTime"), value_string(c->a, c->now, 0), 0);
+        value_map_add(&m, STR("message"),
+                      value_stringc(c->a, "Scheduling is blocked due to non-empty scheduling gates"), 0);
+        value_map_add(&m, STR("reason"), value_stringc(c->a, "SchedulingGated"), 0);
+        value_map_add(&m, STR("status"), value_stringc(c->a, "False"), 0);
+        value_map_add(&m, STR("type"), value_stringc(c->a, "PodScheduled"), 0);
+        value_list_add(&list, value_map_end(&m, c->a, 0));
+        return value_list_end(&list, c->a, 0);
+}
+
 static int create_pod(struct call *c, const struct value **object) {
+        if (value_count(value_path(*object, "spec", "schedulingGates", NULL)))
+                *object = with_path(*object, c->a, gated_condition(c), "status", "conditions", NULL, NULL);
         *object = with_path(*object, c->a, value_stringc(c->a, qos_class(*object)), "status", "qosClass", NULL, NULL);
         return 0;
 }
@@ -174,6 +192,10 @@ static int update_account(struct call *c, const struct value *live, const struct
         return create_account(c, object);
 }
 
+static int create_claim(struct call *c, const struct value **object) {
+        return prepare_claim(c, NULL, object);
+}
+
 static const struct {
         const char *group, *kind;
         int (*create)(struct call *c, const struct value **object);
@@ -184,6 +206,8 @@ static const struct {
         { "", "Namespace", create_namespace, NULL },
         { "", "Service", create_service, service_prepare },
         { "", "ServiceAccount", create_account, update_account },
+        { "", "PersistentVolumeClaim", create_claim, prepare_claim },
+        { "", "PersistentVolume", prepare_new_volume, NULL },
         { "apps", "DaemonSet", create_daemon_set, update_daemon_set },
         { "apiextensions.k8s.io", "CustomResourceDefinition", prepare_crd, NULL },
 };
@@ -227,8 +251,6 @@ int prepare_create(struct call *c, const struct value **object) {
 
         if (!c->kind->is_custom)
                 *object = codec_drop(kind_type(c->kind), *object, c->a);
-        if (str_eqc(c->at.subresource, "status") && str_eqc(c->kind->resource->kind, "PersistentVolume"))
-                return prepare_volume_status(c, live, object);
         return i < ARRAY_LEN(kinds) && kinds[i].create ? kinds[i].create(c, object) : 0;
 }
 
@@ -237,6 +259,8 @@ int prepare_update(struct call *c, const struct value *live, const struct value 
 
         if (!c->kind->is_custom)
                 *object = codec_drop(kind_type(c->kind), *object, c->a);
+        if (str_eqc(c->at.subresource, "status") && str_eqc(c->kind->resource->kind, "PersistentVolume"))
+                return prepare_volume_status(c, live, object);
         if (c->at.subresource.n)
                 return 0;
         if (str_eqc(c->kind->resource->kind, "CustomResourceDefinition"))

@@ -20,6 +20,12 @@ void allocator_tell(struct allocator *al, const struct value *before, const stru
 /* Fills in clusterIP(s), ipFamilies and nodePorts; drops what the type does not have. -1: refused. */
 int service_prepare(struct call *c, const struct value *live, const struct value **object);
 
+/* A claim's dataSource and dataSourceRef say the same; `live` is NULL for a creation. */
+int prepare_claim(struct call *c, const struct value *live, const struct value **object);
+/* A volume's status tells since when it is in its phase. */
+int prepare_new_volume(struct call *c, const struct value **object);
+int prepare_volume_status(struct call *c, const struct value *live, const struct value **object);
+
 /* What conversion to the server's internal form makes of a defaulted object, before managedFields are computed. */
 const struct value *prepare_default(struct call *c, const struct value *object);
 

@@ -152,6 +152,7 @@ void check_text(struct check *c, const struct at *at, enum text_rule rule, struc
 /* The same as one finding, the texts joined. */
 void check_text_joined(struct check *c, const struct at *at, enum text_rule rule, struct str s, const char *separator);
 struct str text_joined(const struct text_faults *f, const char *separator, struct arena *a);
+struct str text_lower(struct str s, struct arena *a);
 /* generateName: a final dash stands for what will follow it. */
 struct str text_mask_prefix(struct str s, struct arena *a);
 

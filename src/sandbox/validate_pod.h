@@ -12,6 +12,12 @@ struct volumes {
 };
 void check_volumes(struct check *c, const struct at *at, const struct value *spec, const struct value *pod_meta,
                    struct volumes *ret);
+void check_host_path(struct check *c, const struct at *at, const struct value *source);
+void check_nfs(struct check *c, const struct at *at, const struct value *source);
+void check_csi_driver(struct check *c, const struct at *at, struct str name);
+void check_no_back_step(struct check *c, const struct at *at, struct str path);
+void check_access_modes(struct check *c, const struct at *at, const struct value *modes);
+void check_volume_mode(struct check *c, const struct at *at, const struct value *mode);
 const struct value *volume_find(const struct volumes *v, struct str name);
 
 /* What the containers of one pod share. */
@@ -37,6 +43,10 @@ void check_env_from(struct check *c, const struct at *at, const struct value *en
 void check_field_ref(struct check *c, const struct at *at, const struct value *ref, const char *const *paths,
                      const char *listed);
 void check_resource_ref(struct check *c, const struct at *at, const struct value *ref, bool in_volume);
+
+/* Pods only. */
+void check_trimmed_images(struct check *c, const struct at *at, const struct value *containers);
+void check_pod_update(struct check *c);
 
 void check_affinity(struct check *c, const struct at *at, const struct value *affinity);
 void check_node_selector(struct check *c, const struct at *at, const struct value *selector);

@@ -1,109 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PersistentVolumeClaim, PersistentVolume, StorageClass. */
+/* PersistentVolume, StorageClass. */
+#include "sandbox/go_struct.h"
 #include "sandbox/validate_kinds.h"
 #include "sandbox/validate_pod.h"
 
-static const char *const access_modes[] = { "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod",
-                                            NULL };
-static const char *const volume_modes[] = { "Block", "Filesystem", NULL };
 static const char *const reclaim_policies[] = { "Delete", "Recycle", "Retain", NULL };
 #define RECLAIM_LISTED "\"Delete\", \"Recycle\", \"Retain\""
-
-static void check_access_modes(struct check *c, const struct at *at, const struct value *modes) {
-        bool one_pod = false, other = false;
-
-        for (EACH(i, modes)) {
-                struct str mode = value_text(item_of(modes, i));
-                bool known = is_one_of(mode, access_modes);
-
-                if (!known)
-                        fault_unsupported(
-                                c, at, mode,
-                                "\"ReadOnlyMany\", \"ReadWriteMany\", \"ReadWriteOnce\", \"ReadWriteOncePod\"");
-                one_pod = one_pod || str_eqc(mode, "ReadWriteOncePod");
-                other = other || (known && !str_eqc(mode, "ReadWriteOncePod"));
-        }
-        if (one_pod && other)
-                fault_forbidden(c, at, "may not use ReadWriteOncePod with other access modes");
-}
-
-static void check_volume_mode(struct check *c, const struct at *at, const struct value *mode) {
-        if (mode && !is_one_of(value_text(mode), volume_modes))
-                fault_unsupported(c, at, value_text(mode), "\"Block\", \"Filesystem\"");
-}
-
-static void check_source_ref(struct check *c, const struct at *at, const struct value *ref) {
-        struct str group = text_of(ref, "apiGroup");
-
-        if (!text_of(ref, "name").n)
-                fault_required(c, AT(at, "name"), "");
-        if (!text_of(ref, "kind").n)
-                fault_required(c, AT(at, "kind"), "");
-        if (!group.n && !str_eqc(text_of(ref, "kind"), "PersistentVolumeClaim"))
-                fault_invalid_str(c, at, text_of(ref, "kind"),
-                                  "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
-        if (group.n)
-                check_text(c, AT(at, "apiGroup"), TEXT_DNS_SUBDOMAIN, group);
-}
-
-void check_pvc_spec(struct check *c, const struct at *at, const struct value *spec) {
-        const struct value *storage = value_path(spec, "resources", "requests", "storage", NULL);
-        const struct at *storage_at = AT_KEY(AT(at, "resources"), STR("storage"));
-
-        if (!count_of(spec, "accessModes"))
-                fault_required(c, AT(at, "accessModes"), "at least 1 access mode is required");
-        check_selector(c, AT(at, "selector"), get(spec, "selector"));
-        check_access_modes(c, AT(at, "accessModes"), get(spec, "accessModes"));
-        if (!storage)
-                fault_required(c, storage_at, "");
-        else
-                check_positive_quantity(c, storage_at, storage);
-        if (text_of(spec, "storageClassName").n)
-                check_text(c, AT(at, "storageClassName"), TEXT_DNS_SUBDOMAIN, text_of(spec, "storageClassName"));
-        check_volume_mode(c, AT(at, "volumeMode"), get(spec, "volumeMode"));
-        if (get(spec, "dataSource"))
-                check_source_ref(c, AT(at, "dataSource"), get(spec, "dataSource"));
-        if (get(spec, "dataSourceRef"))
-                check_source_ref(c, AT(at, "dataSourceRef"), get(spec, "dataSourceRef"));
-}
-
-static const struct value *with_old(struct check *c, const struct value *now, const struct value *before,
-                                    const char *field) {
-        return value_with(c->a, now, str_from(field), get(before, field));
-}
-
-static void check_pvc_change(struct check *c, const struct value *spec) {
-        const struct value *before = get(c->live, "spec"), *now = spec;
-        bool bound = str_eqc(text_of(get(c->object, "status"), "phase"), "Bound");
-        const struct value *old_size = value_path(before, "resources", "requests", "storage", NULL);
-        const struct value *size = value_path(spec, "resources", "requests", "storage", NULL);
-        const struct value *has = value_path(c->live, "status", "capacity", "storage", NULL);
-        const struct at *at = AT(NULL, "spec");
-
-        if (!text_of(before, "volumeName").n)
-                now = with_old(c, now, before, "volumeName");
-        if (bound)
-                now = with_old(c, with_old(c, now, before, "resources"), before, "volumeAttributesClassName");
-        /* A diff of structs follows, whose text is not stable. */
-        if (!same_semantically(now, before))
-                fault_forbidden(c, at,
-                                "spec is immutable after creation except resources.requests and "
-                                "volumeAttributesClassName for bound claims\n");
-        if (quantity_of(size) < quantity_of(old_size) && quantity_of(size) <= quantity_of(has))
-                fault_forbidden(c, AT(AT(AT(at, "resources"), "requests"), "storage"),
-                                "field can not be less than status.capacity");
-        check_immutable(c, AT(NULL, "volumeMode"), get(spec, "volumeMode"), get(before, "volumeMode"));
-}
-
-void check_pvc(struct check *c) {
-        const struct value *spec = get(c->object, "spec");
-
-        check_pvc_spec(c, AT(NULL, "spec"), spec);
-        if (c->live)
-                check_pvc_change(c, spec);
-}
-
-/* --- PersistentVolume --- */
 
 static const char *const pv_sources[] = { "hostPath",
                                           "gcePersistentDisk",
@@ -129,9 +31,44 @@ static const char *const pv_sources[] = { "hostPath",
                                           "csi" };
 #define PV_SOURCES (sizeof pv_sources / sizeof *pv_sources)
 
-static void check_pv_path(struct check *c, const struct at *at, const struct value *source) {
-        if (source && !text_of(source, "path").n)
+static void check_local(struct check *c, const struct at *at, const struct value *source) {
+        if (!text_of(source, "path").n)
                 fault_required(c, AT(at, "path"), "");
+        else
+                check_no_back_step(c, AT(at, "path"), text_of(source, "path"));
+}
+
+static void check_pv_csi(struct check *c, const struct at *at, const struct value *source) {
+        static const char *const secrets[] = { "controllerPublishSecretRef", "controllerExpandSecretRef",
+                                               "nodePublishSecretRef", "nodeExpandSecretRef" };
+
+        check_csi_driver(c, AT(at, "driver"), text_of(source, "driver"));
+        if (!text_of(source, "volumeHandle").n)
+                fault_required(c, AT(at, "volumeHandle"), "");
+        for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++) {
+                const struct value *ref = get(source, secrets[i]);
+
+                if (ref && !text_of(ref, "name").n)
+                        fault_required(c, AT(AT_STR(at, str_from(secrets[i])), "name"), "");
+                if (ref && !text_of(ref, "namespace").n)
+                        fault_required(c, AT(AT_STR(at, str_from(secrets[i])), "namespace"), "");
+        }
+}
+
+static const struct {
+        const char *name;
+        void (*check)(struct check *c, const struct at *at, const struct value *source);
+} pv_sources_checked[] = {
+        { "hostPath", check_host_path },
+        { "nfs", check_nfs },
+        { "local", check_local },
+        { "csi", check_pv_csi },
+};
+
+static void check_one_source(struct check *c, const struct at *at, const char *name, const struct value *source) {
+        for (size_t i = 0; i < sizeof pv_sources_checked / sizeof *pv_sources_checked; i++)
+                if (str_eqc(str_from(name), pv_sources_checked[i].name))
+                        pv_sources_checked[i].check(c, AT_STR(at, str_from(name)), source);
 }
 
 static void check_pv_source(struct check *c, const struct at *at, const struct value *spec) {
@@ -143,13 +80,25 @@ static void check_pv_source(struct check *c, const struct at *at, const struct v
                 if (found++)
                         fault_forbidden(c, AT_STR(at, str_from(pv_sources[i])),
                                         "may not specify more than 1 volume type");
-                else if (str_eqc(STR("hostPath"), pv_sources[i]) || str_eqc(STR("local"), pv_sources[i]))
-                        check_pv_path(c, AT_STR(at, str_from(pv_sources[i])), get(spec, pv_sources[i]));
+                else
+                        check_one_source(c, at, pv_sources[i], get(spec, pv_sources[i]));
         }
-        if (get(spec, "local") && found == 1 && !value_path(spec, "nodeAffinity", "required", NULL))
+        if (get(spec, "local") && found == 1 && !get(spec, "nodeAffinity"))
                 fault_required(c, AT(at, "nodeAffinity"), "Local volume requires node affinity");
         if (!found)
                 fault_required(c, at, "must specify a volume type");
+}
+
+/* "/" in as many words. */
+static bool is_root(struct str path) {
+        struct str part;
+
+        if (!path.n || path.p[0] != '/')
+                return false;
+        while (str_next(&path, '/', &part))
+                if (part.n && !str_eqc(part, "."))
+                        return false;
+        return true;
 }
 
 static void check_capacity(struct check *c, const struct at *at, const struct value *capacity) {
@@ -167,11 +116,32 @@ static void check_capacity(struct check *c, const struct at *at, const struct va
         }
 }
 
-static bool source_changed(const struct value *now, const struct value *before) {
-        for (size_t i = 0; i < PV_SOURCES; i++)
-                if (!same_semantically(get(now, pv_sources[i]), get(before, pv_sources[i])))
-                        return true;
-        return false;
+static void check_pv_change(struct check *c, const struct value *spec, const struct value *before) {
+        const struct at *at = AT(NULL, "spec");
+        const struct value *class = get(spec, "volumeAttributesClassName");
+
+        if (!go_struct_same("core.PersistentVolumeSource", before, spec, c->a))
+                fault_forbidden(c, AT(at, "persistentvolumesource"),
+                                arena_strf(c->a, "spec.persistentvolumesource is immutable after creation\n%s",
+                                           go_struct_diff("core.PersistentVolumeSource", before, spec, c->a).p)
+                                        .p);
+        check_immutable(c, AT(NULL, "volumeMode"), get(spec, "volumeMode"), get(before, "volumeMode"));
+        if (!class && get(before, "volumeAttributesClassName"))
+                fault_forbidden(c, AT(at, "volumeAttributesClassName"),
+                                "update from non-nil value to nil is forbidden");
+}
+
+static void check_pv_class(struct check *c, const struct at *at, const struct value *spec) {
+        const struct value *class = get(spec, "volumeAttributesClassName");
+
+        if (!class)
+                return;
+        if (!value_text(class).n)
+                fault_required(c, AT(at, "volumeAttributesClassName"), "an empty string is disallowed");
+        else
+                check_text(c, AT(at, "volumeAttributesClassName"), TEXT_DNS_SUBDOMAIN, value_text(class));
+        if (!get(spec, "csi"))
+                fault_required(c, AT(at, "csi"), "has to be specified when using volumeAttributesClassName");
 }
 
 void check_pv(struct check *c) {
@@ -190,19 +160,61 @@ void check_pv(struct check *c) {
         else if (affinity)
                 fault_required(c, AT(AT(at, "nodeAffinity"), "required"), "must specify required node constraints");
         check_pv_source(c, at, spec);
+        if (get(spec, "hostPath") && is_root(text_of(get(spec, "hostPath"), "path")) && str_eqc(policy, "Recycle"))
+                fault_forbidden(c, AT(at, "persistentVolumeReclaimPolicy"),
+                                "may not be 'recycle' for a hostPath mount of '/'");
         if (text_of(spec, "storageClassName").n)
                 check_text(c, AT(at, "storageClassName"), TEXT_DNS_SUBDOMAIN, text_of(spec, "storageClassName"));
         check_volume_mode(c, AT(at, "volumeMode"), get(spec, "volumeMode"));
-        if (!c->live)
-                return;
-        if (source_changed(spec, get(c->live, "spec")))
-                fault_forbidden(c, AT(at, "persistentvolumesource"),
-                                "spec.persistentvolumesource is immutable after creation\n");
-        check_immutable(c, AT(NULL, "volumeMode"), get(spec, "volumeMode"),
-                        value_path(c->live, "spec", "volumeMode", NULL));
+        check_pv_class(c, at, spec);
+        if (c->live)
+                check_pv_change(c, spec, get(c->live, "spec"));
 }
 
 /* --- StorageClass --- */
+
+static void check_topology_label(struct check *c, const struct at *at, const struct value *label) {
+        const struct value *values = get(label, "values");
+
+        if (!list_count(values))
+                fault_required(c, AT(at, "values"), "");
+        for (EACH(i, values))
+                for (size_t j = 0; j < i; j++)
+                        if (value_equal(item_of(values, i), item_of(values, j))) {
+                                fault_duplicate(c, AT_INDEX(AT(at, "values"), i), item_of(values, i));
+                                break;
+                        }
+        check_text(c, AT(at, "key"), TEXT_LABEL_KEY, text_of(label, "key"));
+}
+
+static void check_topology(struct check *c, const struct at *at, const struct value *term) {
+        const struct value *labels = get(term, "matchLabelExpressions");
+
+        for (EACH(i, labels)) {
+                const struct at *label_at = AT_INDEX(AT(at, "matchLabelExpressions"), i);
+                bool seen = false;
+
+                check_topology_label(c, label_at, item_of(labels, i));
+                for (size_t j = 0; j < i; j++)
+                        seen = seen || str_eq(text_of(item_of(labels, i), "key"), text_of(item_of(labels, j), "key"));
+                if (seen)
+                        fault_duplicate_str(c, AT(label_at, "key"), text_of(item_of(labels, i), "key"));
+        }
+}
+
+/* The server compares with as many empty terms as there are terms, so that an empty one is always doubled. */
+static void check_topologies(struct check *c, const struct at *at, const struct value *terms) {
+        for (EACH(i, terms)) {
+                const struct value *labels = get(item_of(terms, i), "matchLabelExpressions");
+                bool seen = list_count(labels) == 0;
+
+                check_topology(c, AT_INDEX(at, i), item_of(terms, i));
+                for (size_t j = 0; j < i; j++)
+                        seen = seen || same_semantically(labels, get(item_of(terms, j), "matchLabelExpressions"));
+                if (seen)
+                        fault_duplicate_str(c, AT(AT_INDEX(at, i), "matchLabelExpressions"), STR(""));
+        }
+}
 
 void check_storage_class(struct check *c) {
         static const char *const binding[] = { "Immediate", "WaitForFirstConsumer", NULL };
@@ -210,19 +222,18 @@ void check_storage_class(struct check *c) {
         const struct value *mode = get(c->object, "volumeBindingMode");
         struct str policy = text_of(c->object, "reclaimPolicy"), provisioner = text_of(c->object, "provisioner");
 
-        if (!c->live) {
-                if (provisioner.n)
-                        check_text(c, AT(NULL, "provisioner"), TEXT_LABEL_KEY, provisioner);
-                if (policy.n && !str_eqc(policy, "Delete") && !str_eqc(policy, "Retain"))
-                        fault_unsupported(c, AT(NULL, "reclaimPolicy"), policy, "\"Delete\", \"Retain\"");
-                if (!mode)
-                        fault_required(c, AT(NULL, "volumeBindingMode"), "");
-                else if (!is_one_of(value_text(mode), binding))
-                        fault_unsupported(c, AT(NULL, "volumeBindingMode"), value_text(mode),
-                                          "\"Immediate\", \"WaitForFirstConsumer\"");
-        }
-        if (!provisioner.n)
+        if (provisioner.n)
+                check_text(c, AT(NULL, "provisioner"), TEXT_LABEL_KEY, text_lower(provisioner, c->a));
+        else
                 late_required(c, AT(NULL, "provisioner"));
+        if (policy.n && !str_eqc(policy, "Delete") && !str_eqc(policy, "Retain"))
+                fault_unsupported(c, AT(NULL, "reclaimPolicy"), policy, "\"Delete\", \"Retain\"");
+        if (!mode)
+                fault_required(c, AT(NULL, "volumeBindingMode"), "");
+        else if (!is_one_of(value_text(mode), binding))
+                fault_unsupported(c, AT(NULL, "volumeBindingMode"), value_text(mode),
+                                  "\"Immediate\", \"WaitForFirstConsumer\"");
+        check_topologies(c, AT(NULL, "allowedTopologies"), get(c->object, "allowedTopologies"));
         for (size_t i = 0; c->live && i < 4; i++)
                 if (!same_semantically(get(c->object, immutable[i]), get(c->live, immutable[i])))
                         late_invalid(c, AT_STR(NULL, str_from(immutable[i])), NULL, "field is immutable");

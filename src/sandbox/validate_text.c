@@ -288,6 +288,15 @@ void check_text(struct check *c, const struct at *at, enum text_rule rule, struc
                 fault_invalid_str(c, at, s, f.items[i].p);
 }
 
+struct str text_lower(struct str s, struct arena *a) {
+        struct str copy = arena_str(a, s);
+
+        for (char *p = (char *)copy.p; p < copy.p + copy.n; p++)
+                if (*p >= 'A' && *p <= 'Z')
+                        *p = (char)(*p - 'A' + 'a');
+        return copy;
+}
+
 struct str text_joined(const struct text_faults *f, const char *separator, struct arena *a) {
         struct str all = STR("");
 

@@ -27,7 +27,7 @@ static bool has_back_step(struct str path) {
         return false;
 }
 
-static void check_no_back_step(struct check *c, const struct at *at, struct str path) {
+void check_no_back_step(struct check *c, const struct at *at, struct str path) {
         if (has_back_step(path))
                 fault_invalid_str(c, at, path, "must not contain '..'");
 }
@@ -57,7 +57,7 @@ static void check_keys(struct check *c, const struct at *at, const struct value 
                 check_key_to_path(c, AT_INDEX(at, i), item_of(items, i));
 }
 
-static void check_host_path(struct check *c, const struct at *at, const struct value *source) {
+void check_host_path(struct check *c, const struct at *at, const struct value *source) {
         static const char *const types[] = { "",     "BlockDevice",  "CharDevice", "Directory", "DirectoryOrCreate",
                                              "File", "FileOrCreate", "Socket",     NULL };
         const struct value *type = get(source, "type");
@@ -85,7 +85,7 @@ static void check_config_map_volume(struct check *c, const struct at *at, const 
         check_keys(c, AT(at, "items"), get(source, "items"));
 }
 
-static void check_nfs(struct check *c, const struct at *at, const struct value *source) {
+void check_nfs(struct check *c, const struct at *at, const struct value *source) {
         check_needed(c, at, source, "server");
         check_needed(c, at, source, "path");
         if (!str_starts(text_of(source, "path"), STR("/")))
@@ -205,8 +205,21 @@ static void check_ephemeral(struct check *c, const struct at *at, const struct v
                 check_pvc_spec(c, AT(AT(at, "volumeClaimTemplate"), "spec"), get(template, "spec"));
 }
 
+void check_csi_driver(struct check *c, const struct at *at, struct str name) {
+        struct text_faults f = text_faults(TEXT_DNS_SUBDOMAIN, text_lower(name, c->a), c->a);
+
+        if (!name.n) {
+                fault_required(c, at, "");
+                return;
+        }
+        if (name.n > 63)
+                fault_too_long(c, at, 63);
+        for (size_t i = 0; i < f.count; i++)
+                fault_invalid_str(c, at, name, f.items[i].p);
+}
+
 static void check_csi(struct check *c, const struct at *at, const struct value *source) {
-        check_needed(c, at, source, "driver");
+        check_csi_driver(c, AT(at, "driver"), text_of(source, "driver"));
 }
 
 static const struct {

@@ -170,6 +170,9 @@ int write_create(struct call *c, const struct value *object, struct version **re
         if (r < 0)
                 return r;
         warn_of(c, NULL, object);
+        r = admission_validate(c, NULL, object);
+        if (r < 0)
+                return r;
         object = prepare_read(c, object);
         /* Only a POST is refused: an apply or PUT that creates just loses it. */
         uint64_t rv = 0;
@@ -284,6 +287,9 @@ int write_update(struct call *c, struct version *live, const struct value *objec
         if (r < 0)
                 return r;
         warn_of(c, before, object);
+        r = admission_validate(c, before, object);
+        if (r < 0)
+                return r;
         if (!c->unread)
                 object = ssa_settle(before, object, c->a);
         if (is_stored(c, live, object)) {

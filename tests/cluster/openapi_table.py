@@ -63,7 +63,8 @@ def resolved(s):
 
 
 def is_atomic_map(s):
-    return "atomic" in (s.get("x-kubernetes-map-type"), resolved(s).get("x-kubernetes-map-type"))
+    """A property's own word counts more than that of the type it refers to: a volume's claimRef is granular."""
+    return (s.get("x-kubernetes-map-type") or resolved(s).get("x-kubernetes-map-type")) == "atomic"
 
 
 def compact(value):

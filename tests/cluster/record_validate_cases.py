@@ -301,6 +301,37 @@ spec("pod_update", "pods", True, POD_U, [
     ("a_deadline_may_be_set", {"/spec/activeDeadlineSeconds": 100}),
     ("an_env_may_not_change", {C + "/env": [{"name": "A", "value": "b"}]}),
     ("a_node_selector_may_not_change", {"/spec/nodeSelector": {"a": "b"}}),
+    ("a_gate_may_not_come", {"/spec/schedulingGates": [{"name": "a.b/c"}]}),
+    ("a_node_may_not_be_given", {"/spec/nodeName": "n", C + "/resources": {"requests": {"memory": "1Gi"}}}),
+    ("volumes_and_probes_may_not_change", {
+        "/spec/volumes": [{"name": "v", "emptyDir": {"sizeLimit": "1Gi"}}, {"name": "w", "configMap": {"name": "c"}}],
+        C + "/readinessProbe": {"httpGet": {"port": "web", "path": "/<>", "scheme": "HTTP"},
+                                 "timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}, C + "/args": ["a", "b"],
+        "/spec/affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "h", "labelSelector": {"matchLabels": {"a": "b"}}}]}}}),
+    ("empty_is_absent", {"/spec/nodeSelector": {}, "/spec/volumes": [], C + "/env": []}),
+    ("an_empty_struct_is_not", {"/spec/affinity": {}}),
+], live=True)
+GATED = {**POD, "metadata": {"name": "web-g", "namespace": "default"}, "spec": {
+    **POD["spec"], "schedulingGates": [{"name": "a.b/c"}], "nodeSelector": {"a": "b"}, "affinity": {"nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "k", "operator": "Exists"}]}]}}}}}
+TERMS = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms"
+spec("pod_gated_update", "pods", True, GATED, [
+    ("the_gate_may_go", {"/spec/schedulingGates": None}),
+    ("a_label_of_nodes_may_be_added", {"/spec/nodeSelector/c": "d"}),
+    ("a_label_of_nodes_may_not_change", {"/spec/nodeSelector/a": "d"}),
+    ("an_expression_may_be_added", {TERMS + "/0/matchExpressions/1": {"key": "l", "operator": "Exists"}}),
+    ("an_expression_may_not_go", {TERMS + "/0/matchExpressions/0": {"key": "l", "operator": "Exists"}}),
+    ("a_term_may_not_be_added", {TERMS + "/1": {"matchExpressions": [{"key": "l", "operator": "Exists"}]}}),
+    ("the_affinity_may_not_go", {"/spec/affinity": None}),
+    ("a_pod_affinity_may_not_come", {"/spec/affinity/podAffinity": {}}),
+], live=True)
+MANY = {**POD, "metadata": {"name": "web-many", "namespace": "default"}, "spec": {"containers": [
+    {"name": "c%d" % i, "image": "i"} for i in range(6)]}}
+spec("pod_many_update", "pods", True, MANY, [
+    ("two_far_apart", {"/spec/containers/0/command": ["a"], "/spec/containers/5/args": ["b"]}),
+    ("two_change_places", {"/spec/containers/1/name": "c2", "/spec/containers/2/name": "c1"}),
 ], live=True)
 
 SVC = obj("v1", "Service", "web", spec={"selector": {"app": "web"}, "ports": [{"name": "http", "port": 80}]})
@@ -744,6 +775,13 @@ spec("storageclass_update", "storageclasses", False, obj("storage.k8s.io/v1", "S
     ("nothing_may_change", {"/provisioner": "example.com/y", "/parameters": {"a": "b"}, "/reclaimPolicy": "Retain",
                             "/volumeBindingMode": "WaitForFirstConsumer"}),
     ("expansion_may_change", {"/allowVolumeExpansion": True}),
+    ("what_is_faulty_may_not_come", {"/reclaimPolicy": "Recycle", "/volumeBindingMode": "Odd", "/provisioner": "Bad Name"}),
+    ("no_provisioner", {"/provisioner": ""}),
+    ("topologies_without_values", {"/allowedTopologies": [{"matchLabelExpressions": [{"key": "z", "values": []}]}]}),
+    ("topologies_twice", {"/allowedTopologies": [
+        {"matchLabelExpressions": [{"key": "z", "values": ["a", "a"]}, {"key": "z", "values": ["a"]}]},
+        {"matchLabelExpressions": [{"key": "Bad Key", "values": ["a"]}]},
+        {"matchLabelExpressions": [{"key": "Bad Key", "values": ["a"]}]}]}),
 ], live=True)
 PVC = obj("v1", "PersistentVolumeClaim", "data", spec={"accessModes": ["ReadWriteOnce"],
                                                        "resources": {"requests": {"storage": "1Gi"}}})
@@ -758,11 +796,27 @@ spec("pvc", "persistentvolumeclaims", True, PVC, [
     ("a_bad_class", {"/spec/storageClassName": "A b"}),
     ("an_unknown_volume_mode", {"/spec/volumeMode": "X"}),
     ("a_bad_source", {"/spec/dataSource": {"kind": "X", "name": ""}, "/spec/dataSourceRef": {"kind": "X", "name": ""}}),
+    ("two_sources", {"/spec/dataSource": {"kind": "PersistentVolumeClaim", "name": "a"},
+                     "/spec/dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "b"}}),
+    ("a_bad_attributes_class", {"/spec/volumeAttributesClassName": "A b"}),
 ])
 spec("pvc_update", "persistentvolumeclaims", True, {**PVC, "metadata": {"name": "data-u", "namespace": "default"}}, [
     ("the_modes_may_not_change", {"/spec/accessModes": ["ReadWriteMany"]}),
     ("a_label_may_change", {"/metadata/labels": {"a": "b"}}),
+    ("a_class_may_be_set_once", {"/spec/storageClassName": "fast"}),
+    ("a_volume_may_be_set_once", {"/spec/volumeName": "v"}),
+    ("less_is_no_change_of_its_own", {"/spec/resources/requests/storage": "1Mi"}),
+    ("the_volume_mode_may_not_change", {"/spec/volumeMode": "Block", "/spec/selector": {"matchLabels": {"a": "<b>"}}}),
+    ("an_empty_selector_is_one", {"/spec/selector": {}}),
+    ("the_same_amount_in_other_words", {"/spec/resources/requests/storage": "1024Mi"}),
 ], live=True)
+spec("pv_update", "persistentvolumes", False, obj("v1", "PersistentVolume", "truce-test-pv-u", False, spec={
+    "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}), [
+        ("the_path_may_not_change", {"/spec/hostPath/path": "/y"}),
+        ("the_source_may_not_change", {"/spec/hostPath": None, "/spec/csi": {"driver": "d.example.com", "volumeHandle": "h"}}),
+        ("the_rest_may", {"/spec/capacity/storage": "2Gi", "/spec/storageClassName": "x", "/spec/mountOptions": ["ro"]}),
+        ("the_mode_may_not_change", {"/spec/volumeMode": "Block"}),
+    ], live=True)
 spec("pv", "persistentvolumes", False, obj("v1", "PersistentVolume", "truce-test-pv", False, spec={
     "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}), [
         ("nothing_wrong", {}),
@@ -772,6 +826,13 @@ spec("pv", "persistentvolumes", False, obj("v1", "PersistentVolume", "truce-test
         ("two_sources", {"/spec/nfs": {"server": "a", "path": "/b"}}),
         ("an_unknown_policy", {"/spec/persistentVolumeReclaimPolicy": "X"}),
         ("a_local_volume_without_node", {"/spec/hostPath": None, "/spec/local": {"path": "/x"}}),
+        ("a_step_back", {"/spec/hostPath/path": "/a/../b"}),
+        ("an_unknown_kind_of_path", {"/spec/hostPath/type": "X"}),
+        ("a_bad_driver", {"/spec/hostPath": None, "/spec/csi": {"driver": "a b", "volumeHandle": ""}}),
+        ("no_driver", {"/spec/hostPath": None, "/spec/csi": {"driver": "", "volumeHandle": "h"}}),
+        ("a_bad_share", {"/spec/hostPath": None, "/spec/nfs": {"server": "", "path": "x"}}),
+        ("the_root_recycled", {"/spec/hostPath/path": "/./", "/spec/persistentVolumeReclaimPolicy": "Recycle"}),
+        ("an_attributes_class_without_csi", {"/spec/volumeAttributesClassName": ""}),
     ])
 spec("limitrange", "limitranges", True, obj("v1", "LimitRange", "lr", spec={"limits": [{
     "type": "Container", "max": {"cpu": "1"}, "min": {"cpu": "100m"}, "default": {"cpu": "500m"},

@@ -41,7 +41,7 @@ void run_begin(struct run *r, struct twins *twins, const struct kind *k, const c
         *r = (struct run){ twins, pairs_new() };
         pairs_add(r->pairs, "Fns", str_from(namespace), str_from(namespace));
         for (int i = 0; i < SUBJECTS; i++) {
-                struct str name = arena_strf(a, "%s-%d", namespace, i);
+                struct str name = arena_strf(a, "z-%s-%d", namespace, i);
 
                 pairs_add(r->pairs, arena_strf(a, "F%d", i).p, name, name);
         }

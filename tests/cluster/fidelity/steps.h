@@ -40,6 +40,7 @@ struct episode {
         struct arena *arena; /* of everything here */
         unsigned steps;
         struct deck deck;
+        bool generated; /* a name; of several nobody knows how they sort */
         struct subject subjects[SUBJECTS];
         struct str versions[VERSIONS]; /* labels */
         unsigned version_count;

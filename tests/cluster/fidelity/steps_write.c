@@ -60,9 +60,11 @@ void ask_create(struct episode *e, struct subject *s, struct step *step) {
 
         if (chance(e, 25))
                 body = body_fault(&e->random, e->arena, body);
-        if (chance(e, 8))
+        if (!e->generated && chance(e, 15)) {
                 body = with_meta(e, with_meta(e, body, "name", NULL), "generateName",
                                  value_stringc(e->arena, chance(e, 90) ? "made-" : "Bad_"));
+                e->generated = true;
+        }
         body = with_expectations(e, s, body);
         step->method = KUBE_POST;
         step_set_body(e, step, JSON_TYPE, body);
