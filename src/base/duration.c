@@ -81,6 +81,12 @@ bool duration_parse(struct str text, int64_t *ret_ms) {
         return true;
 }
 
+int64_t duration_of_seconds(int64_t seconds) {
+        const int64_t max_s = DURATION_MAX_MS / 1000;
+
+        return (seconds > max_s ? max_s : seconds < -max_s ? -max_s : seconds) * 1000;
+}
+
 void duration_print(int64_t ms, struct buf *out) {
         static const struct {
                 int64_t ms;

@@ -13,6 +13,9 @@
 /* Milliseconds, rounded down. False for anything else than a duration, and above DURATION_MAX_MS. */
 bool duration_parse(struct str text, int64_t *ret_ms);
 
+/* Milliseconds of whole seconds from outside, at most DURATION_MAX_MS either way. */
+int64_t duration_of_seconds(int64_t seconds);
+
 /* The shortest form that duration_parse() reads back exactly: "1h30m", "250ms", "0s". */
 void duration_print(int64_t ms, struct buf *out);
 

@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 
+#include "base/duration.h"
 #include "sandbox/controllers_impl.h"
 #include "sandbox/controllers_schedule.h"
 
@@ -117,8 +118,8 @@ static int64_t due_ms(const struct cron *k, const struct schedule *schedule) {
 
         if (!last)
                 last = time_ms(value_path(k->v->value, "metadata", "creationTimestamp", NULL));
-        if (late_s >= 0 && last < now - late_s * SECOND_MS)
-                last = now - late_s * SECOND_MS;
+        if (late_s >= 0 && last < now - duration_of_seconds(late_s))
+                last = now - duration_of_seconds(late_s);
         /* After a long pause it is enough to look at the end of it. */
         if (last < now - 24 * 60 * MINUTE_MS && schedule_next(schedule, now - 24 * 60 * MINUTE_MS) <= now)
                 last = now - 24 * 60 * MINUTE_MS;

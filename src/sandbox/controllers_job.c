@@ -3,6 +3,8 @@
  */
 #include "sandbox/controllers_job.h"
 
+#include "base/duration.h"
+
 #define BACKOFF_MS     (10 * SECOND_MS)
 #define BACKOFF_MAX_MS (600 * SECOND_MS)
 
@@ -63,7 +65,7 @@ static bool is_overdue(const struct job *j) {
 
         if (!deadline_s || is_suspended(j) || !started_ms(j))
                 return false;
-        int64_t left = started_ms(j) + deadline_s * SECOND_MS - look_wall_ms(j->l);
+        int64_t left = started_ms(j) + duration_of_seconds(deadline_s) - look_wall_ms(j->l);
         if (left > 0)
                 look_again(j->l, left);
         return left <= 0;
@@ -224,7 +226,7 @@ static bool expire(struct job *j) {
                 return true;
         if (!end)
                 end = condition_find(j->conditions, "Failed");
-        int64_t left = time_ms(value_getc(end, "lastTransitionTime")) + int_or(ttl, 0) * SECOND_MS - look_wall_ms(j->l);
+        int64_t left = time_ms(value_getc(end, "lastTransitionTime")) + duration_of_seconds(int_or(ttl, 0)) - look_wall_ms(j->l);
         if (left > 0)
                 look_again(j->l, left);
         return left > 0 || look_delete(j->l, RES_JOB, j->v, &foreground);

@@ -7,6 +7,9 @@
 
 #include "base/json.h"
 #include "sandbox/gc.h"
+#include "sandbox/status.h"
+
+#define MAX_PODS 10000
 
 /* ---- one look ---- */
 
@@ -113,8 +116,21 @@ size_t look_claim(struct look *l, enum res res, const struct version *owner, con
 
 /* ---- writing ---- */
 
+/* What a typo in a number of replicas would make of this process. */
+static bool is_full(struct look *l) {
+        unsigned max = l->ctl->s->options.max_pods ? l->ctl->s->options.max_pods : MAX_PODS;
+        const struct status_details d = { 0 };
+
+        if (l->c->kind->shelf->count < max)
+                return false;
+        status_refuse(l->c, 403, "Forbidden", &d, "the sandbox has room for %u Pods, and they are there", max);
+        return true;
+}
+
 bool look_create(struct look *l, enum res res, const struct value *object, struct str *ret_name) {
         aim(l, res, meta_text(object, "name"));
+        if (res == RES_POD && is_full(l))
+                return false;
         object = value_with(l->a, object, STR("apiVersion"), make_text(l->a, controllers_table[res].api_version));
         object = value_with(l->a, object, STR("kind"), make_text(l->a, controllers_table[res].kind));
         if (res != RES_VOLUME)
@@ -238,7 +254,8 @@ int64_t share_of(const struct value *v, int64_t total, bool up) {
 
         if (text.n == 0 || !str_to_i64(str_sub(text, 0, text.n - 1), &n))
                 return int_or(v, 0);
-        return (n * total + (up ? 99 : 0)) / 100;
+        __int128 share = ((__int128)n * total + (up ? 99 : 0)) / 100;
+        return share > INT32_MAX ? INT32_MAX : share < INT32_MIN ? INT32_MIN : (int64_t)share;
 }
 
 struct str annotation(const struct value *object, const char *name) {

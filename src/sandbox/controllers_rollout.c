@@ -44,6 +44,7 @@ bool rollout_resize(struct rollout *r, struct set *s, int64_t size, bool always)
         int64_t was = s->size;
         struct version *v;
 
+        size = min(size, INT32_MAX); /* replicas and surge together may be more than the field holds */
         if (s->size == size && !always)
                 return true;
         set = with2(a, set, "spec", "replicas", make_int(a, size));
@@ -168,7 +169,9 @@ static int64_t part_of(const struct rollout *r, const struct set *s, int64_t lef
         if (was <= 0)
                 was = s->size;
         int64_t now = r->replicas + r->surge;
-        int64_t part = r->replicas == 0 ? -s->size : (2 * s->size * now + was) / (2 * was) - s->size;
+        int64_t part = r->replicas == 0
+                               ? -s->size
+                               : (int64_t)(((__int128)2 * s->size * now + was) / (2 * (__int128)was)) - s->size;
         return left > 0 ? min(max(part, 0), left) : max(min(part, 0), left);
 }
 

@@ -191,9 +191,11 @@ static void clean_up(struct crds *k, struct call *c, struct version *live) {
                 enqueue(k, c->at.name, CLEANUP_AGAIN_MS);
                 return;
         }
-        /* deletionGracePeriodSeconds was never set: taking the finalizer away is the end. */
+        /* deletionGracePeriodSeconds was never set: taking the last finalizer away is the end. */
         struct version *v = write_store(c, live, with_condition(c, live->value, &done));
-        version_unref(write_remove(c, v, with_finalizer(v->value, false, c->a)));
+        const struct value *last = with_finalizer(v->value, false, c->a);
+        bool is_held = value_path(last, "metadata", "finalizers", NULL);
+        version_unref(is_held ? write_store(c, v, last) : write_remove(c, v, last));
         version_unref(v);
 }
 

@@ -25,6 +25,7 @@ struct sandbox_options {
         bool events;             /* controllers write Events; without, a run in virtual time is cheaper */
         int64_t pod_ready_ms;    /* from creation to Ready; 0: 200 */
         unsigned history_events; /* watch events kept before 410; 0: 10000 */
+        unsigned max_pods;       /* that controllers make, whatever the replicas say; 0: 10000 */
 };
 
 struct sandbox *sandbox_new(struct loop *l, const struct sandbox_options *options);

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 
+#include "base/duration.h"
 #include "sandbox/body.h"
 #include "sandbox/codec.h"
 #include "sandbox/serve.h"
@@ -165,7 +166,7 @@ static void serve_token(struct call *c) {
         if (!live)
                 return;
         value_to_i64(value_path(request, "spec", "expirationSeconds", NULL), &seconds);
-        struct str expiry = rfc3339(loop_wall_ms(c->s->loop) + seconds * 1000, c->a);
+        struct str expiry = rfc3339(loop_wall_ms(c->s->loop) + duration_of_seconds(seconds), c->a);
         struct str token = arena_strf(c->a, "sandbox:%.*s:%.*s", STR_FMT(c->at.namespace), STR_FMT(c->at.name));
         request = value_with(c->a, request, STR("apiVersion"), value_stringc(c->a, "authentication.k8s.io/v1"));
         request = value_with(c->a, request, STR("kind"), value_stringc(c->a, "TokenRequest"));

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/duration.h"
 #include "base/limits.h"
 #include "sandbox/list.h"
 #include "sandbox/ssa.h"
@@ -306,7 +307,7 @@ void serve_watch(struct call *c, enum form form) {
                 return;
         }
         int64_t timeout_ms = o.timeout_s > 0
-                                     ? o.timeout_s * 1000
+                                     ? duration_of_seconds(o.timeout_s)
                                      : DEFAULT_TIMEOUT_MS + (int64_t)loop_random(c->s->loop, DEFAULT_TIMEOUT_MS);
         w->arena = arena_new(256);
         w->kind = c->kind;

@@ -3,6 +3,7 @@
  * Deletion as the generic registry store does it: preconditions, grace (Pods only), finalizers for garbage collection.
  * Source: k8s.io/apiserver pkg/registry/rest/delete.go and pkg/registry/generic/registry/store.go.
  */
+#include "base/duration.h"
 #include "sandbox/admission.h"
 #include "sandbox/crd.h"
 #include "sandbox/namespace.h"
@@ -97,7 +98,7 @@ static const struct value *mark(const struct call *c, const struct value *object
         int64_t generation = 0;
 
         if (!meta_get(object, "deletionTimestamp")) {
-                struct str at = rfc3339(loop_wall_ms(c->s->loop) + grace_s * 1000, c->a);
+                struct str at = rfc3339(loop_wall_ms(c->s->loop) + duration_of_seconds(grace_s), c->a);
 
                 if (value_to_i64(meta_get(object, "generation"), &generation) && generation > 0)
                         object = meta_with(object, "generation", value_int(c->a, generation + 1, 0), c->a);
@@ -132,7 +133,7 @@ static enum plan plan_again(struct call *c, const struct value **object, const s
                 return PLAN_GONE;
         if (!o->has_grace || o->grace_s >= old)
                 return PLAN_NOTHING;
-        int64_t at = loop_wall_ms(c->s->loop) + o->grace_s * 1000;
+        int64_t at = loop_wall_ms(c->s->loop) + duration_of_seconds(o->grace_s);
         *object = meta_with_text(*object, "deletionTimestamp", rfc3339(at, c->a), c->a);
         *object = meta_with(*object, "deletionGracePeriodSeconds", value_int(c->a, o->grace_s, 0), c->a);
         return PLAN_MARK;

@@ -642,9 +642,57 @@ static void without_controllers_nothing_happens(void **state) {
         (void)state;
 }
 
+/* Numbers at the ends of their types, and more Pods than there is room for. */
+static void numbers_as_large_as_they_may_be_do_no_harm(void **state) {
+        struct world *w = world_new(&(struct sandbox_options){ .max_pods = 20 });
+
+        make(w, DEPLOYMENTS, WEB("\"replicas\":2147483647,\"minReadySeconds\":2147483646,\"progressDeadlineSeconds\":"
+                                 "2147483647,\"strategy\":{\"rollingUpdate\":{\"maxSurge\":\"9999999999999999%\"}}", ""));
+        world_run(w, 5 * SECOND);
+        assert_int_equal(count(w, PODS), 20);
+        get(w, SETS);
+        assert_at(w, "items.0.spec.replicas", "2147483647");
+        assert_at(w, "items.0.status.conditions.0.reason", "FailedCreate");
+        assert_at(w, "items.0.status.conditions.0.message", "the sandbox has room for 20 Pods, and they are there");
+        change(w, DEPLOYMENTS "/web", IMAGE("two"));
+        world_run(w, SECOND);
+        change(w, DEPLOYMENTS "/web", "{\"spec\":{\"replicas\":2147483646}}");
+        world_run(w, SECOND);
+        change(w, DEPLOYMENTS "/web", "{\"spec\":{\"replicas\":1,\"minReadySeconds\":0}}");
+        world_run(w, HOUR);
+        assert_int_equal(count(w, PODS), 1);
+        world_free(w);
+        (void)state;
+}
+
+static void times_as_long_as_they_may_be_do_no_harm(void **state) {
+        struct world *w = *state;
+
+        make(w, JOBS,
+             "{\"metadata\":{\"name\":\"job\"},\"spec\":{\"activeDeadlineSeconds\":9223372036854775807,"
+             "\"ttlSecondsAfterFinished\":2147483647,\"template\":{\"spec\":{\"restartPolicy\":\"Never\"," CONTAINERS(
+                     "img") "}}}}");
+        make(w, CRONS,
+             "{\"metadata\":{\"name\":\"tick\"},\"spec\":{\"schedule\":\"* * * * *\",\"startingDeadlineSeconds\":"
+             "9223372036854775807,\"jobTemplate\":{\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\"," CONTAINERS(
+                     "img") "}}}}}}");
+        make(w, PODS, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"terminationGracePeriodSeconds\":9223372036854775807,"
+                      CONTAINERS("img") "}}");
+        world_run(w, 2 * MINUTE);
+        get(w, JOBS "/job");
+        assert_at(w, "status.succeeded", "1");
+        assert_true(count(w, JOBS) > 1);
+        assert_int_equal(del(w, PODS "/p"), 200);
+        assert_int_equal(del(w, PODS "/p?gracePeriodSeconds=9223372036854775806"), 200);
+        assert_int_equal(get(w, PODS "?watch=true&timeoutSeconds=9223372036854775807"), 200);
+        sandbox_watch_close(w->reply.watch);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 WORKLOAD_TEST(a_deployment_becomes_available),
+                cmocka_unit_test(numbers_as_large_as_they_may_be_do_no_harm),
+                WORKLOAD_TEST(times_as_long_as_they_may_be_do_no_harm),
                 WORKLOAD_TEST(a_deployment_s_entries_are_those_of_a_cluster),
                 WORKLOAD_TEST(a_replica_set_has_the_names_and_marks_of_its_deployment),
                 cmocka_unit_test(surge_and_unavailable_hold_at_every_write),

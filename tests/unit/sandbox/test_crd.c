@@ -133,6 +133,20 @@ static void deleting_a_crd_deletes_its_objects_first(void **state) {
         assert_int_equal(get(w, CRDS "/widgets.example.com"), 404);
 }
 
+static void a_crd_that_somebody_holds_stays(void **state) {
+        struct world *w = *state;
+
+        world_run(w, 100);
+        assert_int_equal(patch(w, CRDS "/widgets.example.com", MERGE_TYPE, "{\"metadata\":{\"finalizers\":[\"x.y/z\"]}}"),
+                         200);
+        assert_int_equal(del(w, CRDS "/widgets.example.com"), 200);
+        world_run(w, 5000);
+        assert_int_equal(get(w, CRDS "/widgets.example.com"), 200);
+        assert_at(w, "metadata.finalizers", "[\"x.y/z\"]");
+        assert_int_equal(patch(w, CRDS "/widgets.example.com", MERGE_TYPE, "{\"metadata\":{\"finalizers\":null}}"), 200);
+        assert_int_equal(get(w, CRDS "/widgets.example.com"), 404);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_crd_is_served_a_moment_later, setup, teardown),
@@ -140,6 +154,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(subresources_have_their_own_entries, setup, teardown),
                 cmocka_unit_test_setup_teardown(another_version_differs_in_its_api_version, setup, teardown),
                 cmocka_unit_test_setup_teardown(deleting_a_crd_deletes_its_objects_first, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_crd_that_somebody_holds_stays, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
