@@ -6,7 +6,9 @@
 
 #include "base/json.h"
 #include "base/map.h"
+#include "check.h"
 #include "expect.h"
+#include "twins.h"
 
 #define APPLY_TYPE "application/apply-patch+yaml"
 #define MERGE_TYPE "application/merge-patch+json"
@@ -57,14 +59,14 @@ const struct value *ref_get(const struct world *w, struct str text) {
         return ref_parse(text, &r) ? sandbox_get(w->sandbox, r.group, r.plural, r.ns, r.name) : NULL;
 }
 
-static struct str plural_of(struct str kind, struct arena *a) {
+struct str act_plural(struct str kind, struct arena *a) {
         struct str lower = arena_str(a, kind);
 
         for (size_t i = 0; i < lower.n; i++)
                 ((char *)lower.p)[i] = (char)tolower((unsigned char)lower.p[i]);
         if (str_ends(lower, STR("s")))
                 return arena_strf(a, "%ses", lower.p);
-        if (str_ends(lower, STR("cy")))
+        if (str_ends(lower, STR("cy")) || str_ends(lower, STR("ry")))
                 return arena_strf(a, "%.*sies", (int)lower.n - 1, lower.p);
         return arena_strf(a, "%ss", lower.p);
 }
@@ -74,7 +76,7 @@ static struct ref ref_of_object(const struct value *object, struct arena *a) {
         ptrdiff_t slash = str_find(version, '/', 0);
 
         return (struct ref){
-                .plural = plural_of(value_text(value_getc(object, "kind")), a),
+                .plural = act_plural(value_text(value_getc(object, "kind")), a),
                 .group = slash < 0 ? STR("") : str_sub(version, 0, (size_t)slash),
                 .version = str_sub(version, (size_t)(slash + 1), version.n),
                 .ns = value_text(value_path(object, "metadata", "namespace", NULL)),
@@ -116,11 +118,12 @@ static void send(const struct deed *d, enum kube_method method, struct str path,
                 world_fail(d->w, "the step in line %u is refused: %d %.*s", d->step->line, status, STR_FMT(reply.body));
 }
 
-static bool find_ref(const struct deed *d, struct ref *ret) {
-        if (ref_parse(value_text(d->what), ret))
-                return true;
-        world_fail(d->w, "line %u: \"%.*s\" names no object", d->step->line, STR_FMT(value_text(d->what)));
-        return false;
+/* That it is one was seen when the file was read. */
+static struct ref the_ref(const struct deed *d) {
+        struct ref r;
+
+        ref_parse(value_text(d->what), &r);
+        return r;
 }
 
 static void each_object(const struct deed *d, void (*fn)(const struct deed *d, const struct value *object)) {
@@ -152,11 +155,10 @@ static void do_create(const struct deed *d) {
 }
 
 static void patch_at(const struct deed *d, const char *subresource, const struct value *merge, const char *manager) {
-        struct ref r;
+        struct ref r = the_ref(d);
 
-        if (find_ref(d, &r))
-                send(d, KUBE_PATCH, arena_strf(d->a, "%s%s", ref_path(&r, d->a).p, subresource), MERGE_TYPE,
-                     value_canonical(d->a, merge), manager);
+        send(d, KUBE_PATCH, arena_strf(d->a, "%s%s", ref_path(&r, d->a).p, subresource), MERGE_TYPE,
+             value_canonical(d->a, merge), manager);
 }
 
 static void do_patch(const struct deed *d) {
@@ -177,21 +179,28 @@ static void do_scale(const struct deed *d) {
 }
 
 static void do_delete(const struct deed *d) {
-        struct ref r;
+        struct ref r = the_ref(d);
 
-        if (find_ref(d, &r))
-                send(d, KUBE_DELETE, arena_strf(d->a, "%s?propagationPolicy=Background", ref_path(&r, d->a).p), NULL, STR(""), "x");
+        send(d, KUBE_DELETE, arena_strf(d->a, "%s?propagationPolicy=Background", ref_path(&r, d->a).p), NULL, STR(""), "x");
 }
 
-/* The object as it is, without what the server adds, under a new uid. Nothing when it does not exist. */
+/* A step that did nothing would show nothing; in a sweep there are moments at which it cannot. */
+static void nothing_done(const struct deed *d, const char *why) {
+        if (world_is_plain(d->w) && !scenario_bool(d->step, "mayFail", false))
+                world_fail(d->w, "the step in line %u does nothing: %s", d->step->line, why);
+}
+
+/* The object as it is, without what the server adds, under a new uid. */
 static void do_recreate(const struct deed *d) {
         static const char *const server[] = { "uid", "resourceVersion", "creationTimestamp", "generation", "managedFields",
                                               "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink" };
         const struct value *object = ref_get(d->w, value_text(d->what));
-        struct ref r;
+        struct ref r = the_ref(d);
 
-        if (!object || !find_ref(d, &r))
+        if (!object) {
+                nothing_done(d, "there is no such object");
                 return;
+        }
         object = value_with(d->a, value_dup(d->a, object), STR("status"), NULL);
         for (size_t i = 0; i < ARRAY_LEN(server); i++) {
                 const struct str path[] = { STR("metadata"), str_from(server[i]) };
@@ -203,22 +212,40 @@ static void do_recreate(const struct deed *d) {
                 send(d, KUBE_POST, collection_path(&r, d->a), JSON_TYPE, value_canonical(d->a, object), "kubectl-create");
 }
 
-/* ---- Git ---- */
+static enum kube_method method_of(struct str name) {
+        static const char *const names[] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
 
-static const struct value *find_commit(const struct deed *d, struct str name) {
-        const struct value *files = value_get(value_getc(d->w->doc, "commits"), name);
-
-        if (!files)
-                world_fail(d->w, "line %u: there is no commit %.*s", d->step->line, STR_FMT(name));
-        return files;
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                if (str_eqc(name, names[i]))
+                        return (enum kube_method)i;
+        }
+        return KUBE_GET;
 }
+
+/* "PATCH /api/v1/…" with a body, as it stands there. One of truce's own is seen by the checks as the agent's are. */
+static void do_request(const struct deed *d) {
+        struct str path = value_text(d->what), method, user = scenario_text(d->step, "as", "admin");
+        const struct value *body = value_getc(d->step, "body");
+        struct sandbox_reply reply;
+
+        str_next(&path, ' ', &method);
+        const struct sandbox_request req = {
+                .method = method_of(method), .path = path, .content_type = scenario_text(d->step, "type", JSON_TYPE), .user = user,
+                .body = !body ? STR("") : value_is(body, VALUE_STRING) ? body->text : value_canonical(d->a, body),
+        };
+        if (str_eqc(user, SIM_USER))
+                check_request(d->w->check, &req, false);
+        int status = ask(d->w, req.method, path, req.content_type.p, req.body, user, d->a, &reply);
+        if (status >= 300 && !d->w->spec->chaos && !scenario_bool(d->step, "mayFail", false))
+                world_fail(d->w, "the step in line %u is refused: %d %.*s", d->step->line, status, STR_FMT(reply.body));
+}
+
+/* ---- Git ---- */
 
 static void do_push(const struct deed *d) {
         struct str name = value_text(d->what), ref = scenario_text(d->step, "ref", "refs/heads/main");
-        const struct value *files = find_commit(d, name);
+        const struct value *files = value_get(value_getc(d->w->doc, "commits"), name);
 
-        if (!files)
-                return;
         struct git_id id = repo_commit(d->w->repo, arena_str(d->a, name).p, files);
         if (scenario_bool(d->step, "tag", false))
                 id = git_memory_tag(repo_memory(d->w->repo), &id);
@@ -227,6 +254,8 @@ static void do_push(const struct deed *d) {
 }
 
 static void do_remove_ref(const struct deed *d) {
+        if (!map_remove(d->w->heads, value_text(d->what)))
+                nothing_done(d, "there is no such ref");
         git_memory_set_ref(repo_memory(d->w->repo), arena_str(d->a, value_text(d->what)).p, NULL);
 }
 
@@ -307,10 +336,6 @@ static void do_faults(const struct deed *d) {
 static void do_fault(const struct deed *d) {
         struct sandbox_fault *f = d->w->fault;
 
-        if (!f) {
-                world_fail(d->w, "line %u: a fault needs `when`", d->step->line);
-                return;
-        }
         f->lose_request = scenario_bool(d->what, "lose", false);
         f->lose_reply = scenario_bool(d->what, "loseReply", false);
         f->status = (int)scenario_int(d->what, "status", 0);
@@ -332,6 +357,11 @@ static void do_count(const struct deed *d) {
         d->w->requests = d->w->writes = d->w->commits = 0;
 }
 
+static void do_unseed(const struct deed *d) {
+        (void)d;
+        twins_unseed();
+}
+
 static void do_nothing(const struct deed *d) {
         (void)d;
 }
@@ -339,73 +369,61 @@ static void do_nothing(const struct deed *d) {
 /* ---- the table ---- */
 
 struct verb {
-        const char *name;
         void (*fn)(const struct deed *d);
-        bool is_no_change;  /* the agent has nothing to react to */
-        const char *more[4]; /* further keys */
+        bool is_no_change; /* the agent has nothing to react to */
+        struct word words[5]; /* the verb, and further keys */
 };
+
+#define GIT_OPS " resolve fetch describe list read "
+#define GIT_CODES " UNREACHABLE TIMEOUT CORRUPT UNAUTH FORBIDDEN NOTFOUND PARSE LIMIT "
+#define NEEDED .is_needed = true
 
 static const struct verb verbs[] = {
-        { "apply", do_apply },
-        { "create", do_create },
-        { "patch", do_patch, false, { "merge" } },
-        { "status", do_status, false, { "set" } },
-        { "scale", do_scale, false, { "to" } },
-        { "delete", do_delete },
-        { "recreate", do_recreate },
-        { "push", do_push, false, { "ref", "tag" } },
-        { "removeRef", do_remove_ref },
-        { "breakGit", do_break_git, false, { "op", "code", "times" } },
-        { "slowGit", do_slow_git },
-        { "rules", do_rules },
-        { "restart", do_restart, false, { "down", "keepWrites" } },
-        { "compact", do_compact },
-        { "dropWatches", do_drop_watches },
-        { "server", do_server },
-        { "watches", do_watches },
-        { "faults", do_faults },
-        { "fault", do_fault },
-        { "check", do_check, true },
-        { "count", do_count, true },
-        { "wait", do_nothing, true },
+        { do_apply, false, { { "apply", WORD_OBJECTS } } },
+        { do_create, false, { { "create", WORD_OBJECTS } } },
+        { do_patch, false, { { "patch", WORD_REF }, { "merge", WORD_MAP, NEEDED } } },
+        { do_status, false, { { "status", WORD_REF }, { "set", WORD_MAP, NEEDED } } },
+        { do_scale, false, { { "scale", WORD_REF }, { "to", WORD_NUMBER, NEEDED } } },
+        { do_delete, false, { { "delete", WORD_REF } } },
+        { do_recreate, false, { { "recreate", WORD_REF } } },
+        { do_request, false, { { "request", WORD_TEXT }, { "body", WORD_ANY }, { "type", WORD_TEXT } } },
+        { do_push, false, { { "push", WORD_COMMIT }, { "ref", WORD_TEXT }, { "tag", WORD_FLAG } } },
+        { do_remove_ref, false, { { "removeRef", WORD_TEXT } } },
+        { do_break_git, false, { { "breakGit", WORD_TEXT }, { "op", WORD_TEXT, .among = GIT_OPS },
+                                 { "code", WORD_TEXT, .among = GIT_CODES }, { "times", WORD_NUMBER } } },
+        { do_slow_git, false, { { "slowGit", WORD_TIME } } },
+        { do_rules, false, { { "rules", WORD_MAP } } },
+        { do_restart, false, { { "restart", WORD_FLAG }, { "down", WORD_TIME }, { "keepWrites", WORD_FLAG } } },
+        { do_compact, false, { { "compact", WORD_FLAG } } },
+        { do_drop_watches, false, { { "dropWatches", WORD_FLAG } } },
+        { do_server, false, { { "server", WORD_TEXT, .among = " away back " } } },
+        { do_watches, false, { { "watches", WORD_TEXT, .among = " blind back " } } },
+        { do_faults, false, { { "faults", WORD_MAP, .in = words_of_rates } } },
+        { do_fault, false, { { "fault", WORD_MAP, .in = words_of_fault } } },
+        { do_unseed, true, { { "unseeded", WORD_FLAG } } },
+        { do_check, true, { { "check", WORD_MAPS, .in = words_of_expectation } } },
+        { do_count, true, { { "count", WORD_FLAG } } },
+        { do_nothing, true, { { "wait", WORD_FLAG } } },
 };
-
-/* Of every step: when, who, and what others may refer to. */
-static const char *const common[] = { "at", "after", "plus", "when", "mark", "as", "manager", "mayFail" };
 
 static const struct verb *verb_of(const struct value *step) {
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-                if (value_getc(step, verbs[i].name))
+                if (value_getc(step, verbs[i].words[0].name))
                         return &verbs[i];
         }
         return NULL;
 }
 
-static bool is_key_of(const struct verb *v, struct str key) {
-        bool known = str_eqc(key, v->name);
-
-        for (size_t i = 0; i < ARRAY_LEN(common); i++)
-                known |= str_eqc(key, common[i]);
-        for (size_t i = 0; i < ARRAY_LEN(v->more) && v->more[i]; i++)
-                known |= str_eqc(key, v->more[i]);
-        return known;
-}
-
-bool act_check(const struct value *step, struct str *ret_word) {
+const struct word *act_words(const struct value *step) {
         const struct verb *v = verb_of(step);
 
-        for (size_t i = 0; i < value_count(step); i++) {
-                *ret_word = step->map.members[i].key;
-                if (!v || !is_key_of(v, *ret_word))
-                        return false;
-        }
-        return v != NULL;
+        return v ? v->words : NULL;
 }
 
 void act(struct world *w, const struct value *step) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         const struct verb *v = verb_of(step);
-        struct deed d = { w, step, value_getc(step, v->name), a };
+        struct deed d = { w, step, value_getc(step, v->words[0].name), a };
         struct str mark = scenario_text(step, "mark", "");
 
         trace_add(&w->trace, "story     line %u: %.*s", step->line, STR_FMT(value_canonical(a, step)));

@@ -5,10 +5,11 @@
 #ifndef TRUCE_SIM_ACT_H
 #define TRUCE_SIM_ACT_H
 
+#include "words.h"
 #include "world.h"
 
-/* False, with the word that is not known, when it is no step. */
-bool act_check(const struct value *step, struct str *ret_word);
+/* The keys of a step's verb, itself first; NULL: it has none that is known. */
+const struct word *act_words(const struct value *step);
 /* Does it now. A step that is refused by the sandbox fails the run unless it says `mayFail: true`. */
 void act(struct world *w, const struct value *step);
 
@@ -18,6 +19,8 @@ struct ref {
 };
 bool ref_parse(struct str text, struct ref *ret_ref);
 struct str ref_path(const struct ref *r, struct arena *a);
+/* "configmaps" of "ConfigMap", for the kinds of scenarios. */
+struct str act_plural(struct str kind, struct arena *a);
 /* The stored object or NULL. */
 const struct value *ref_get(const struct world *w, struct str text);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
+#include "act.h"
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "manifest/tracking.h"
+#include "own/managed.h"
 #include "sync/inventory.h"
 
 #define APPLY_TYPE "application/apply-patch+yaml"
@@ -14,10 +16,26 @@ struct check {
         struct world *world;
         struct map *created;     /* uid → anything: the agent made it, or a copy of what it made */
         struct map *inventories; /* name of the ConfigMap → struct inventory */
+        struct map *changes;     /* "namespaces/shop/configmaps/a" → uint64_t: commits so far */
+        struct map *under_way;   /* number of an exchange → struct write */
+        struct map *done;        /* all of a write that was answered → uint64_t: the object's commits then */
         struct str *secrets;     /* what must not be seen, plain and in base64 */
         size_t secret_count;
         bool quiet;
 };
+
+struct write {
+        char *all; /* method, path and body */
+        char *object;
+};
+
+static void drop_write(void *p) {
+        struct write *write = p;
+
+        free(write->all);
+        free(write->object);
+        free(write);
+}
 
 static void drop_inventory(void *inv) {
         inventory_free(inv);
@@ -39,6 +57,9 @@ struct check *check_new(struct world *w) {
         c->world = w;
         c->created = map_new(NULL);
         c->inventories = map_new(drop_inventory);
+        c->changes = map_new(free);
+        c->under_way = map_new(drop_write);
+        c->done = map_new(free);
         c->secrets = arena_alloc(w->arena, (2 * value_count(secrets) + 1) * sizeof *c->secrets);
         for (size_t i = 0; i < value_count(secrets); i++)
                 add_secret(c, value_text(secrets->list.items[i]));
@@ -50,6 +71,9 @@ void check_free(struct check *c) {
                 return;
         map_free(c->created);
         map_free(c->inventories);
+        map_free(c->changes);
+        map_free(c->under_way);
+        map_free(c->done);
         free(c);
 }
 
@@ -111,6 +135,81 @@ void check_request(struct check *c, const struct sandbox_request *req, bool is_w
                 check_forced(c, req, body);
         if (req->method == KUBE_DELETE && !is_dry_run(req))
                 check_delete(c, req, body);
+}
+
+/* ---- writes that are sent twice ---- */
+
+static uint64_t number_in(const struct map *m, struct str key) {
+        const uint64_t *n = map_find(m, key);
+
+        return n ? *n : 0;
+}
+
+static void set_number(struct map *m, struct str key, uint64_t value) {
+        uint64_t *n = mem_alloc(sizeof *n);
+
+        *n = value;
+        map_set(m, key, n);
+}
+
+/* "namespaces/shop/configmaps/a" of "/api/v1/namespaces/shop/configmaps/a?force=true"; groups do not count. */
+static struct str object_of(struct str path) {
+        ptrdiff_t query = str_find(path, '?', 0);
+        struct str rest = str_sub(path, 1, query < 0 ? path.n : (size_t)query), part;
+
+        str_next(&rest, '/', &part);
+        if (str_eqc(part, "apis"))
+                str_next(&rest, '/', &part);
+        str_next(&rest, '/', &part);
+        return rest;
+}
+
+static struct str object_of_commit(const struct sandbox_commit *commit, struct arena *a) {
+        struct str plural = act_plural(commit->kind, a);
+
+        if (!commit->namespace.n)
+                return arena_strf(a, "%.*s/%.*s", STR_FMT(plural), STR_FMT(commit->name));
+        return arena_strf(a, "namespaces/%.*s/%.*s/%.*s", STR_FMT(commit->namespace), STR_FMT(plural), STR_FMT(commit->name));
+}
+
+static struct str number_key(uint64_t number, struct arena *a) {
+        return arena_strf(a, "%llu", (unsigned long long)number);
+}
+
+void check_born(struct check *c) {
+        map_free(c->under_way);
+        map_free(c->done);
+        c->under_way = map_new(drop_write);
+        c->done = map_new(free);
+}
+
+void check_write(struct check *c, const struct sandbox_request *req, uint64_t number) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct str all = arena_strf(a, "%d %.*s %.*s", (int)req->method, STR_FMT(req->path), STR_FMT(req->body));
+        struct str object = object_of(req->path);
+        struct write *write = mem_alloc(sizeof *write);
+
+        if (map_find(c->done, all) && number_in(c->done, all) == number_in(c->changes, object))
+                world_fail(c->world, "a write that was done already, and nothing has changed since: %.*s", STR_FMT(req->path));
+        *write = (struct write){ str_dup(all), str_dup(object) };
+        map_set(c->under_way, number_key(number, a), write);
+}
+
+void check_answer(struct check *c, uint64_t number, int status) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct write *write = map_take(c->under_way, number_key(number, a));
+
+        if (!write)
+                return;
+        if (status >= 200 && status < 300)
+                set_number(c->done, str_from(write->all), number_in(c->changes, str_from(write->object)));
+        drop_write(write);
+}
+
+static void note_change(struct check *c, const struct sandbox_commit *commit, struct arena *a) {
+        struct str object = object_of_commit(commit, a);
+
+        set_number(c->changes, object, number_in(c->changes, object) + 1);
 }
 
 /* ---- commits ---- */
@@ -220,6 +319,35 @@ static const struct value *without_ownership(const struct value *object, struct 
         return value_with_path(a, value_with_path(a, object, fields, 2, NULL), rv, 2, NULL);
 }
 
+static const struct value *our_fields(const struct value *object) {
+        const struct value *entries = value_path(object, "metadata", "managedFields", NULL);
+
+        for (size_t i = 0; i < value_count(entries); i++) {
+                const struct value *e = entries->list.items[i];
+
+                if (str_eqc(value_text(value_getc(e, "manager")), OWN_MANAGER) &&
+                    str_eqc(value_text(value_getc(e, "operation")), "Apply"))
+                        return value_getc(e, "fieldsV1");
+        }
+        return NULL;
+}
+
+static bool has_all(const struct value *fields, const struct value *of) {
+        for (size_t i = 0; i < value_count(of); i++) {
+                const struct value *at = value_get(fields, of->map.members[i].key);
+
+                if (!at || !has_all(at, of->map.members[i].value))
+                        return false;
+        }
+        return true;
+}
+
+/* A co-owner that left in between would let the field be deleted. */
+static void check_leaving(struct check *c, const struct sandbox_commit *commit, const struct value *body, const char *id) {
+        if (!meta(body, "resourceVersion").n && !has_all(our_fields(commit->after), our_fields(commit->before)))
+                world_fail(c->world, "an apply without resourceVersion let go of a path that was ours: %s", id);
+}
+
 static void check_change(struct check *c, const struct sandbox_commit *commit, const char *id, struct arena *a) {
         const struct sandbox_request *req = commit->request;
         const struct value *body = NULL;
@@ -231,8 +359,11 @@ static void check_change(struct check *c, const struct sandbox_commit *commit, c
         if (str_eqc(req->content_type, JSON_PATCH_TYPE) &&
             !value_equal(without_ownership(commit->before, a), without_ownership(commit->after, a)))
                 world_fail(c->world, "a value moved in a hand-over: %s", id);
-        if (str_eqc(req->content_type, APPLY_TYPE) && json_parse(req->body, a, &body, NULL) == 0 && !meta(body, "uid").n)
+        if (!str_eqc(req->content_type, APPLY_TYPE) || json_parse(req->body, a, &body, NULL) < 0)
+                return;
+        if (!meta(body, "uid").n)
                 world_fail(c->world, "an apply that was to create changed an object: %s", id);
+        check_leaving(c, commit, body, id);
 }
 
 void check_commit(struct check *c, const struct sandbox_commit *commit) {
@@ -240,6 +371,7 @@ void check_commit(struct check *c, const struct sandbox_commit *commit) {
         const char *id = arena_strf(a, "%.*s/%.*s/%.*s/%.*s", STR_FMT(commit->group), STR_FMT(commit->kind),
                                     STR_FMT(commit->namespace), STR_FMT(commit->name)).p;
 
+        note_change(c, commit, a);
         note_inventory(c, commit);
         if (!commit->before && is_marked(commit->after, id))
                 map_set(c->created, meta(commit->after, "uid"), c);

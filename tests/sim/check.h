@@ -13,6 +13,11 @@ void check_free(struct check *c);
 
 /* The agent sends a request. */
 void check_request(struct check *c, const struct sandbox_request *req, bool is_watch);
+/* It is a write; `number` is its exchange's. */
+void check_write(struct check *c, const struct sandbox_request *req, uint64_t number);
+void check_answer(struct check *c, uint64_t number, int status);
+/* An agent begins, which does not know what another one sent. */
+void check_born(struct check *c);
 /* The sandbox committed a write of anyone. */
 void check_commit(struct check *c, const struct sandbox_commit *commit);
 /* A text that the agent shows somebody: no Secret's value may be in it. `where` names it. */

@@ -7,7 +7,7 @@
 #define URL "https://git.example/shop.git"
 
 static void complain(void *ctx, uint32_t line, const char *message) {
-        err_set(ctx, ERR_INVAL, "agent, line %u: %s", line, message);
+        err_set(ctx, ERR_INVAL, "line %u, agent: %s", line, message);
 }
 
 static int add_app(struct config *c, const struct value *app, struct err *err) {

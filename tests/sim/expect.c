@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "expect.h"
 
-#include <strings.h>
-
 #include "act.h"
+#include "base/map.h"
 #include "base/pointer.h"
 
 static const char *const status_words[] = { "Unknown", "Synced", "OutOfSync" };
@@ -12,6 +11,34 @@ static const struct value *at_path(const struct value *object, struct str path, 
         struct pointer p;
 
         return pointer_parse(path, a, &p, NULL) == 0 ? pointer_find(object, p) : NULL;
+}
+
+/* The name of an object in `met`; versions do not count. */
+static struct str name_in_met(struct str plural, struct str group, struct str ns, struct str name, struct arena *a) {
+        return arena_strf(a, "%.*s.%.*s %.*s/%.*s", STR_FMT(plural), STR_FMT(group), STR_FMT(ns), STR_FMT(name));
+}
+
+static struct str name_of_commit(const struct sandbox_commit *c, struct arena *a) {
+        return name_in_met(act_plural(c->kind, a), c->group, c->namespace, c->name, a);
+}
+
+static struct str name_of_ref(const struct value *text, struct arena *a) {
+        struct ref r;
+
+        ref_parse(value_text(text), &r);
+        return name_in_met(r.plural, r.group, r.ns, r.name, a);
+}
+
+/* There was such an object, or its kind is served: a misspelt one is absent for ever, and never does anything. */
+static bool is_known(struct world *w, const struct value *text, struct arena *a) {
+        struct sandbox_reply reply;
+        struct ref r;
+
+        if (map_find(w->met, name_of_ref(text, a)))
+                return true;
+        ref_parse(value_text(text), &r);
+        ask(w, KUBE_GET, ref_path(&r, a), "application/json", STR(""), STR("admin"), a, &reply);
+        return !str_contains(reply.body, STR("could not find the requested resource"));
 }
 
 /* Numbers and booleans may be written plainly in the scenario, texts of objects too. */
@@ -68,6 +95,8 @@ static void expect_object(struct world *w, const struct value *e, const char *wh
         if (scenario_bool(e, "absent", false)) {
                 if (object)
                         world_fail(w, "%s exists", what);
+                else if (world_is_plain(w) && !is_known(w, value_getc(e, "object"), a))
+                        world_fail(w, "%s: no such kind is served, nor was there such an object", what);
         } else if (!object) {
                 world_fail(w, "%s does not exist", what);
         } else if (value_getc(e, "path")) {
@@ -107,8 +136,12 @@ static void expect_count(struct world *w, const struct value *e, const char *whe
 static void expect_told(struct world *w, const struct value *e, const char *when) {
         struct str text = scenario_text(e, "told", "");
 
+        struct str silent = scenario_text(e, "notTold", "");
+
         if (text.n && !str_contains(buf_str(&w->told), text))
                 world_fail(w, "%s, line %u: nothing was told that holds \"%.*s\"", when, e->line, STR_FMT(text));
+        if (silent.n && str_contains(buf_str(&w->told), silent))
+                world_fail(w, "%s, line %u: something was told that holds \"%.*s\"", when, e->line, STR_FMT(silent));
 }
 
 void expect_all(struct world *w, const struct value *list, const char *when) {
@@ -131,29 +164,34 @@ static bool is_in_force(const struct world *w, const struct value *rule) {
         return (!after.n || map_find(w->marks, after)) && (!until.n || !map_find(w->marks, until));
 }
 
-/* A commit names the kind, a scenario the plural: "Deployment" and "deployments", as far as they agree. */
-static bool is_about(const struct value *rule, const struct sandbox_commit *commit) {
-        struct ref ref;
-
-        return ref_parse(scenario_text(rule, "object", ""), &ref) && str_eq(ref.name, commit->name) &&
-               str_eq(ref.ns, commit->namespace) && str_eq(ref.group, commit->group) && ref.plural.n > commit->kind.n &&
-               strncasecmp(ref.plural.p, commit->kind.p, commit->kind.n) == 0;
-}
-
 void expect_never(struct world *w, const struct sandbox_commit *commit) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
         const struct value *list = value_getc(w->doc, "never");
+        struct str name = name_of_commit(commit, a);
 
+        map_set(w->met, name, w);
         for (size_t i = 0; i < value_count(list); i++) {
-                _cleanup_(arena_freep) struct arena *a = arena_new(0);
                 const struct value *rule = list->list.items[i];
 
-                if (!is_about(rule, commit) || !is_in_force(w, rule))
+                if (!str_eq(name, name_of_ref(value_getc(rule, "object"), a)) || !is_in_force(w, rule))
                         continue;
                 if (scenario_bool(rule, "deleted", false) && !commit->after)
                         world_fail(w, "never, line %u: it was deleted", rule->line);
                 if (value_getc(rule, "path") && commit->after &&
                     is_value(at_path(commit->after, scenario_text(rule, "path", ""), a), value_getc(rule, "equals")))
                         world_fail(w, "never, line %u: it has this value now", rule->line);
+        }
+}
+
+void expect_met(struct world *w) {
+        const struct value *list = value_getc(w->doc, "never");
+
+        for (size_t i = 0; i < value_count(list); i++) {
+                _cleanup_(arena_freep) struct arena *a = arena_new(0);
+                const struct value *rule = list->list.items[i];
+
+                if (!is_known(w, value_getc(rule, "object"), a))
+                        world_fail(w, "never, line %u: no such kind is served, nor was there such an object", rule->line);
         }
 }
 

@@ -14,7 +14,7 @@ struct scenario {
         const struct value *doc;
 };
 
-/* NOTFOUND, PARSE, or INVAL with file and line: a key or step that does not exist. */
+/* NOTFOUND, PARSE, or INVAL with file and line: what words.h does not allow. */
 int scenario_load(const char *file, struct scenario **ret_scenario, struct err *err);
 void scenario_free(struct scenario *s);
 DEFINE_CLEANUP(struct scenario *, scenario_free)

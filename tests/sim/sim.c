@@ -13,11 +13,14 @@
  *   --moment    one run of --crash or --sweep: before:3, after:3, late:3, sweep:12
  *   --share     only each N-th run, from the I-th: parts of a whole run at the same time
  *
- * Exit status: 0, 1 when a run failed, 2 for bad arguments.
+ * The last line of output ends with a hash of all that happened in all runs: another process gives the same one.
+ *
+ * Exit status: 0, 1 when a run failed, 2 for bad arguments or files, or when there was nothing to run.
  */
 #include <time.h>
 
 #include "base/option.h"
+#include "config_of.h"
 #include "world.h"
 
 struct settings {
@@ -38,15 +41,25 @@ static const struct option_def options[] = {
         { .name = "log", .type = OPTION_BOOL, .at = offsetof(struct settings, log), .help = "print the agent's log" },
 };
 
+/* The arguments, understood. */
+struct orders {
+        uint64_t first, last; /* seeds */
+        enum moment moment;
+        uint64_t moment_at;
+        uint64_t share, shares; /* share < shares */
+};
+
 struct totals {
         const struct settings *settings;
-        uint64_t share, shares, turn;
+        const struct orders *orders;
+        uint64_t turn;
         uint64_t runs, failures, events, requests;
+        uint64_t hash;
         double virtual_hours;
 };
 
 static bool is_our_turn(struct totals *t) {
-        return t->turn++ % t->shares == t->share;
+        return t->turn++ % t->orders->shares == t->orders->share;
 }
 
 static void run(struct totals *t, struct run_spec *spec, struct run_result *ret_result) {
@@ -60,6 +73,12 @@ static void run(struct totals *t, struct run_spec *spec, struct run_result *ret_
         t->events += ret_result->events;
         t->requests += ret_result->requests;
         t->virtual_hours += (double)ret_result->virtual_ms / 3600e3;
+        t->hash = t->hash * 31 + ret_result->hash;
+        if (spec->moment != MOMENT_NEVER && !ret_result->struck && !ret_result->failed) {
+                t->failures++;
+                fprintf(stderr, "FAILED %s, seed %llu: the moment %llu never came\n", spec->scenario->name,
+                        (unsigned long long)spec->seed, (unsigned long long)spec->moment_at);
+        }
         if (!t->settings->repeat || ret_result->failed)
                 return;
         world_run(spec, &again);
@@ -98,17 +117,48 @@ static void run_all_moments(struct totals *t, const struct run_spec *spec) {
                 run_moments(t, *spec, MOMENT_BEFORE_REQUEST, count.busy_requests);
 }
 
-static bool read_moment(struct str text, struct run_spec *spec) {
+static int play_file(struct totals *t, const char *file) {
+        _cleanup_(scenario_freep) struct scenario *scenario = NULL;
+        _cleanup_(config_freep) struct config *config = NULL;
+        const struct settings *s = t->settings;
+        const struct orders *o = t->orders;
+        struct run_result result;
+        struct err err = { 0 };
+
+        if (scenario_load(file, &scenario, &err) < 0) {
+                fprintf(stderr, "sim: %s\n", err.msg);
+                return 2;
+        }
+        config = config_of(scenario->doc, &err);
+        if (!config) {
+                fprintf(stderr, "sim: %s: %s\n", file, err.msg);
+                return 2;
+        }
+        for (uint64_t seed = o->first; seed <= o->last; seed++) {
+                struct run_spec spec = { .scenario = scenario, .seed = seed, .chaos = s->chaos, .moment = o->moment,
+                                         .moment_at = o->moment_at };
+
+                if (s->crash || s->sweep)
+                        run_all_moments(t, &spec);
+                else if (is_our_turn(t))
+                        run(t, &spec, &result);
+        }
+        return 0;
+}
+
+/* ---- arguments ---- */
+
+static bool read_moment(struct str text, struct orders *o) {
         static const char *const names[] = { "", "before", "after", "late", "sweep" };
         struct str name;
 
-        if (!str_next(&text, ':', &name) || !str_to_u64(text, &spec->moment_at))
+        if (!str_next(&text, ':', &name) || !str_to_u64(text, &o->moment_at) || o->moment_at == 0)
                 return false;
         for (size_t i = 1; i < ARRAY_LEN(names); i++) {
                 if (str_eqc(name, names[i]))
-                        spec->moment = (enum moment)i;
+                        o->moment = (enum moment)i;
         }
-        return spec->moment != MOMENT_NEVER;
+        return o->moment != MOMENT_NEVER;
 }
 
 static bool read_pair(struct str text, const char *between, uint64_t *ret_a, uint64_t *ret_b) {
@@ -120,29 +170,24 @@ static bool read_pair(struct str text, const char *between, uint64_t *ret_a, uin
         return str_to_u64(str_sub(text, 0, n), ret_a) && str_to_u64(str_sub(text, n + strlen(between), text.n), ret_b);
 }
 
-static int play_file(struct totals *t, const char *file, uint64_t first, uint64_t last) {
-        _cleanup_(scenario_freep) struct scenario *scenario = NULL;
-        const struct settings *s = t->settings;
-        struct run_result result;
-        struct err err = { 0 };
-
-        if (scenario_load(file, &scenario, &err) < 0) {
-                fprintf(stderr, "sim: %s\n", err.msg);
-                return 2;
-        }
-        for (uint64_t seed = first; seed <= last; seed++) {
-                struct run_spec spec = { .scenario = scenario, .seed = seed, .chaos = s->chaos };
-
-                if (s->moment.n && !read_moment(s->moment, &spec)) {
-                        fprintf(stderr, "sim: bad --moment\n");
-                        return 2;
-                }
-                if (s->crash || s->sweep)
-                        run_all_moments(t, &spec);
-                else if (is_our_turn(t))
-                        run(t, &spec, &result);
-        }
-        return 0;
+/* What is wrong with them; NULL: nothing. */
+static const char *read_orders(const struct settings *s, struct orders *o) {
+        *o = (struct orders){ .share = 1, .shares = 1 };
+        if (s->seed.n && s->seeds.n)
+                return "--seed and --seeds do not go together";
+        if (s->seed.n && !str_to_u64(s->seed, &o->first))
+                return "--seed takes a number";
+        o->last = o->first;
+        if (s->seeds.n && (!read_pair(s->seeds, "..", &o->first, &o->last) || o->first > o->last))
+                return "--seeds takes A..B, the smaller one first";
+        if (s->share.n && (!read_pair(s->share, "/", &o->share, &o->shares) || o->share == 0 || o->share > o->shares))
+                return "--share takes I/N with I from 1 to N";
+        o->share--;
+        if (s->moment.n && !read_moment(s->moment, o))
+                return "--moment takes before, after, late or sweep with a number from 1: before:3";
+        if (s->moment.n && (s->crash || s->sweep))
+                return "--moment is one run of --crash or --sweep, not all";
+        return NULL;
 }
 
 static double seconds(void) {
@@ -152,31 +197,29 @@ static double seconds(void) {
         return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static int play_files(struct settings *s, const struct str *files, size_t count) {
-        struct totals t = { .settings = s, .shares = 1 };
-        uint64_t first = 0, last = 0, share = 1;
-        double began = seconds();
-        bool good = count > 0 && (!s->seeds.n || read_pair(s->seeds, "..", &first, &last)) &&
-                    (!s->share.n || (read_pair(s->share, "/", &share, &t.shares) && share > 0 && t.shares > 0));
+static int tell_totals(const struct totals *t, double took) {
+        printf("%llu runs, %llu failed; %llu events, %llu requests; %.1f virtual hours in %.1f s: %.0f an s, %.1f runs an s; "
+               "all %016llx\n",
+               (unsigned long long)t->runs, (unsigned long long)t->failures, (unsigned long long)t->events,
+               (unsigned long long)t->requests, t->virtual_hours, took, t->virtual_hours / took, (double)t->runs / took,
+               (unsigned long long)t->hash);
+        if (t->failures)
+                return 1;
+        if (t->runs)
+                return 0;
+        fprintf(stderr, "sim: there was nothing to run\n");
+        return 2;
+}
 
-        if (s->seed.n) {
-                good = good && str_to_u64(s->seed, &first);
-                last = first;
-        }
-        if (!good) {
-                fprintf(stderr, "usage: sim FILE… [--seed N] [--seeds A..B] [--crash] [--sweep] [--repeat] [--trace] [--log]\n");
-                return 2;
-        }
-        t.share = share - 1;
+static int play_files(const struct settings *s, const struct orders *o, const struct str *files, size_t count) {
+        struct totals t = { .settings = s, .orders = o };
+        double began = seconds();
+
         for (size_t i = 0; i < count; i++) {
-                if (play_file(&t, files[i].p, first, last))
+                if (play_file(&t, files[i].p))
                         return 2;
         }
-        double took = seconds() - began;
-        printf("%llu runs, %llu failed; %llu events, %llu requests; %.1f virtual hours in %.1f s: %.0f an s, %.1f runs an s\n",
-               (unsigned long long)t.runs, (unsigned long long)t.failures, (unsigned long long)t.events,
-               (unsigned long long)t.requests, t.virtual_hours, took, t.virtual_hours / took, (double)t.runs / took);
-        return t.failures ? 1 : 0;
+        return tell_totals(&t, seconds() - began);
 }
 
 int main(int argc, char **argv) {
@@ -184,6 +227,7 @@ int main(int argc, char **argv) {
         struct settings settings;
         struct option_group group = { "Options", options, ARRAY_LEN(options), &settings };
         const struct str *files;
+        struct orders orders;
         struct err err = { 0 };
         size_t count;
 
@@ -193,5 +237,13 @@ int main(int argc, char **argv) {
                 fprintf(stderr, "sim: %s\n", err.msg);
                 return 2;
         }
-        return play_files(&settings, files, count);
+        const char *wrong = count ? read_orders(&settings, &orders) : "which scenario?";
+        if (wrong) {
+                fprintf(stderr, "sim: %s\n"
+                                "usage: sim FILE… [--seed N | --seeds A..B] [--crash] [--sweep] [--chaos] [--repeat] [--trace]\n"
+                                "           [--log] [--moment KIND:N] [--share I/N]\n",
+                        wrong);
+                return 2;
+        }
+        return play_files(&settings, &orders, files, count);
 }

@@ -11,5 +11,7 @@
 
 void twins_begin(const struct loop *l, uint64_t seed);
 void twins_end(void);
+/* Random bytes are random from now on: a scenario that shows that two runs of a seed are compared. */
+void twins_unseed(void);
 
 #endif

@@ -17,6 +17,7 @@
 #define CALM_MS (60 * INT64_C(1000))
 #define QUIET_MS (10 * 60 * INT64_C(1000))
 #define WAIT_MAX_MS (3600 * INT64_C(1000)) /* for "after: synced" */
+#define CALM_MAX_MS (24 * 3600 * INT64_C(1000)) /* faults that never end are no calm either */
 #define TICK_MS 200
 #define JITTER_MS 2000
 #define CHAOS_SETTLE_MS (20 * 60 * INT64_C(1000))
@@ -47,6 +48,10 @@ void world_restart(struct world *w, int64_t down_ms) {
         w->down_ms = down_ms;
         world_changed(w);
         loop_stop(w->loop);
+}
+
+bool world_is_plain(const struct world *w) {
+        return w->spec->moment == MOMENT_NEVER && !w->spec->chaos;
 }
 
 int64_t world_now_ms(const struct world *w) {
@@ -139,6 +144,7 @@ static void agent_born(struct world *w) {
                 world_fail(w, "the agent cannot be made: %s", err.msg);
         else
                 agent_start(w->agent);
+        check_born(w->check);
         world_changed(w);
 }
 
@@ -169,10 +175,11 @@ static bool is_write(const struct sandbox_request *req) {
 
 static bool hook_fits(struct world *w, const struct value *on, const struct sandbox_request *req) {
         struct str match = scenario_text(on, "match", ""), exact = scenario_text(on, "exact", ""), text;
-        struct str since = scenario_text(on, "since", "");
+        struct str since = scenario_text(on, "since", ""), until = scenario_text(on, "until", "");
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
 
-        if ((scenario_bool(on, "writes", false) && !is_write(req)) || (since.n && !map_find(w->marks, since)))
+        if ((scenario_bool(on, "writes", false) && !is_write(req)) || (since.n && !map_find(w->marks, since)) ||
+            (until.n && map_find(w->marks, until)))
                 return false;
         text = arena_strf(a, "%s %.*s", methods[req->method], STR_FMT(req->path));
         return str_contains(text, match) && (!exact.n || str_eq(text, exact));
@@ -200,10 +207,13 @@ static void take_sweep(struct world *w) {
 static void strike(struct world *w, bool write, struct sandbox_fault *fault) {
         const struct run_spec *spec = w->spec;
 
-        if (spec->moment == MOMENT_BEFORE_REQUEST && w->all_requests == spec->moment_at)
+        if (spec->moment == MOMENT_BEFORE_REQUEST && w->all_requests == spec->moment_at) {
+                w->struck = true;
                 take_sweep(w);
+        }
         if (!write || wire_is_cut(w->wire) || w->all_writes != spec->moment_at)
                 return;
+        w->struck |= spec->moment == MOMENT_LATE_WRITE || spec->moment == MOMENT_BEFORE_WRITE;
         if (spec->moment == MOMENT_LATE_WRITE) {
                 fault->delay_ms += 1500;
                 wire_keep_writes(w->wire, true);
@@ -228,6 +238,8 @@ static void on_request(void *ctx, const struct sandbox_request *req, bool is_wat
         if (w->trace.live && req->body.n)
                 trace_add(&w->trace, "          %.*s", STR_FMT(req->body));
         check_request(w->check, req, is_watch);
+        if (write)
+                check_write(w->check, req, number);
         w->fault = fault;
         w->late = late;
         take_hooked(w, req);
@@ -250,6 +262,7 @@ static void on_answer(void *ctx, uint64_t number, int status, const struct err *
         struct world *w = ctx;
 
         trace_add(&w->trace, "answer    #%llu %d%s%s", (unsigned long long)number, status, err ? " " : "", err ? err->msg : "");
+        check_answer(w->check, number, status);
 }
 
 static void on_event(void *ctx, uint64_t number, struct str line) {
@@ -296,8 +309,10 @@ static void on_commit(void *ctx, const struct sandbox_commit *c) {
         }
         w->commits++;
         w->all_commits++;
-        if (w->spec->moment == MOMENT_AFTER_COMMIT && w->all_commits == w->spec->moment_at)
+        if (w->spec->moment == MOMENT_AFTER_COMMIT && w->all_commits == w->spec->moment_at) {
+                w->struck = true;
                 world_restart(w, 0);
+        }
 }
 
 /* ---- the story ---- */
@@ -408,6 +423,8 @@ static void calm_down(struct world *w) {
                 w->last_change_ms = w->step_ms;
         for (int64_t now_ms; !w->failure; run_until(w, now_ms + 1000)) {
                 now_ms = loop_now_ms(w->loop);
+                if (now_ms - w->step_ms > calm_ms + settle_ms + CALM_MAX_MS)
+                        world_fail(w, "a day after the last step there still is no calm");
                 if (now_ms - w->last_change_ms < calm_ms || w->restart_due)
                         continue;
                 if (expect_settled(w) && !wire_orphans(w->wire))
@@ -485,6 +502,7 @@ static void begin(struct world *w, const struct run_spec *spec) {
         w->arena = arena_new(0);
         trace_begin(&w->trace, w->loop, spec->live);
         w->marks = map_new(NULL);
+        w->met = map_new(NULL);
         w->heads = map_new(NULL);
         w->log_fd = memfd_create("log", MFD_CLOEXEC);
         log_init(spec->log ? LOG_DEBUG : LOG_INFO, LOG_TEXT, spec->log ? 2 : w->log_fd);
@@ -525,6 +543,31 @@ static void check_loop(struct world *w) {
                 world_fail(w, "the loop is not empty at the end: %zu timers, %u jobs", w->loop->timer_count, w->loop->busy);
 }
 
+/* A step that no request set off has not been taken, and what the scenario is about did not happen. */
+static void check_hooked(struct world *w) {
+        for (size_t i = 0; world_is_plain(w) && i < w->hooked_count; i++) {
+                const struct value *step = w->hooked[i], *on = value_getc(step, "when");
+
+                if (step && w->hook_seen[i] < (uint64_t)scenario_int(on, "nth", 1))
+                        world_fail(w, "line %u: no request came that this step waits for", step->line);
+        }
+}
+
+/* A scenario that is to break an invariant shows that it can be broken. */
+static void check_breaks(struct world *w) {
+        struct str wanted = scenario_text(w->doc, "breaks", "");
+        bool broke = wanted.n && w->failure && str_contains(str_from(w->failure), wanted);
+
+        if (broke) {
+                free(TAKE_PTR(w->failure));
+        } else if (wanted.n) {
+                char *instead = TAKE_PTR(w->failure);
+
+                world_fail(w, "it is to break \"%.*s\": %s", STR_FMT(wanted), instead ? instead : "it does not");
+                free(instead);
+        }
+}
+
 static void report(const struct world *w) {
         static const char *const moments[] = { "", "--moment before", "--moment after", "--moment late", "--moment sweep" };
         const struct run_spec *spec = w->spec;
@@ -550,13 +593,16 @@ static void end(struct world *w, struct run_result *ret_result) {
         repo_free(w->repo);
         check_loop(w);
         check_log(w);
+        check_breaks(w);
         if (w->failure)
                 report(w);
         *ret_result = (struct run_result){ w->failure != NULL, w->trace.hash, world_now_ms(w), w->trace.count,
-                                           w->all_requests, w->all_writes, w->all_commits, w->busy_requests };
+                                           w->all_requests, w->all_writes, w->all_commits, w->busy_requests,
+                                           w->struck };
         check_free(w->check);
         config_free(w->config);
         map_free(w->marks);
+        map_free(w->met);
         map_free(w->heads);
         buf_done(&w->told);
         trace_done(&w->trace);
@@ -575,5 +621,8 @@ void world_run(const struct run_spec *spec, struct run_result *ret_result) {
         be_quiet(&w);
         if (!w.failure)
                 expect_all(&w, value_getc(w.doc, "expect"), "at the end");
+        if (!w.failure && world_is_plain(&w))
+                expect_met(&w);
+        check_hooked(&w);
         end(&w, ret_result);
 }

@@ -38,6 +38,7 @@ struct run_result {
         int64_t virtual_ms;
         uint64_t events, requests, writes, commits;
         uint64_t busy_requests; /* those before everything was quiet */
+        bool struck;            /* the moment of the spec came */
 };
 
 struct check;
@@ -58,6 +59,7 @@ struct world {
         struct buf told;    /* what the agent said of objects and troubles, a line each */
         struct map *heads;  /* ref → name of the commit that was pushed there last */
         struct map *marks;  /* names of steps that were taken → anything */
+        struct map *met;    /* objects that somebody wrote, for expect.c → anything */
 
         /* story */
         size_t next_step;
@@ -80,6 +82,7 @@ struct world {
         uint64_t requests, watches, writes, commits;
         uint64_t all_requests, all_writes, all_commits; /* not set back by the step `count` */
         uint64_t busy_requests;
+        bool struck;
         int log_fd;
 };
 
@@ -94,6 +97,8 @@ void world_fail(struct world *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void world_changed(struct world *w);
 /* The agent dies at the end of this turn, and another is born `down_ms` later. */
 void world_restart(struct world *w, int64_t down_ms);
+/* Neither faults of the runner's own nor a death: all that the scenario says must come about. */
+bool world_is_plain(const struct world *w);
 /* Virtual ms since the run began. */
 int64_t world_now_ms(const struct world *w);
 
