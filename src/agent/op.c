@@ -39,6 +39,7 @@ struct op {
         struct kube_op *call;
         struct loop_timer *again;  /* begins a round after a lost race; during a request: it takes long */
         struct arena *arena;       /* of this round */
+        struct type type;          /* of this round, kept: its CRD may change while an answer is under way */
         struct decide_input in;
         struct decision decision;
         struct managed managed;
@@ -64,6 +65,7 @@ void op_free(struct op *op) {
         loop_timer_free(op->again);
         arena_free(op->arena);
         arena_free(op->met_arena);
+        type_release(&op->type);
         free(op->before);
         free(op);
 }
@@ -600,6 +602,8 @@ static void send_decision(struct op *op) {
                 return;
         }
         item_keep_withheld(op->item, &op->decision);
+        op->in.withheld = op->item->withheld; /* for a conflict about this very request: what it borrowed is gone */
+        op->in.withheld_count = op->item->withheld_count;
         switch (op->decision.verdict) {
         case DECIDE_NOTHING:
                 nothing_to_do(op);
@@ -718,13 +722,16 @@ static int make_decision(struct op *op, struct err *err) {
 static void begin_round(struct op *op, struct str whole) {
         _cleanup_(arena_freep) struct arena *old = TAKE_PTR(op->arena);
         const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
-        struct type type = types_find(op->app->types, op->kind);
+        struct type old_type = op->type;
         struct err err = { 0 };
 
         op->arena = arena_new(0);
+        op->type = types_find(op->app->types, op->kind);
+        type_keep(&op->type);
+        type_release(&old_type);
         op->in = (struct decide_input){
-                .type = type.schema,
-                .crd = type.crd,
+                .type = op->type.schema,
+                .crd = op->type.crd,
                 .key = store_key(op->app->env.store),
                 .fingerprint = e && e->has_fingerprint ? &e->fingerprint : NULL,
                 .scalers = op->app->env.scalers,

@@ -3,20 +3,23 @@
 
 #include "manifest/object.h"
 
-struct known {
+struct type_known {
         struct arena *arena;
         struct type type;
         char *crd_rv; /* of the CRD it was built from; NULL: built without one */
+        unsigned users; /* those that keep it, and the map */
 };
 
 struct types {
         struct cluster *cluster;
-        struct map *known; /* "group/version/kind" → struct known */
+        struct map *known; /* "group/version/kind" → struct type_known */
 };
 
-static void known_free(void *p) {
-        struct known *k = p;
+static void known_drop(void *p) {
+        struct type_known *k = p;
 
+        if (--k->users)
+                return;
         arena_free(k->arena);
         free(k->crd_rv);
         free(k);
@@ -26,8 +29,17 @@ struct types *types_new(struct cluster *c) {
         struct types *t = mem_zalloc(sizeof *t);
 
         t->cluster = c;
-        t->known = map_new(known_free);
+        t->known = map_new(known_drop);
         return t;
+}
+
+void type_keep(const struct type *type) {
+        type->known->users++;
+}
+
+void type_release(const struct type *type) {
+        if (type->known)
+                known_drop(type->known);
 }
 
 void types_free(struct types *t) {
@@ -55,11 +67,13 @@ static const struct live *find_crd(const struct types *t, const struct kube_reso
         return cluster_find(crds, STR(""), key.name);
 }
 
-static struct known *build(const struct kube_resource *r, const struct live *crd) {
-        struct known *k = mem_zalloc(sizeof *k);
+static struct type_known *build(const struct kube_resource *r, const struct live *crd) {
+        struct type_known *k = mem_zalloc(sizeof *k);
         _cleanup_(buf_done) struct buf api_version = buf_make(1024);
 
         k->arena = arena_new(0);
+        k->users = 1;
+        k->type.known = k;
         gvk_add_api_version(&api_version, kube_resource_gvk(r));
         if (crd) {
                 struct managed owners;
@@ -74,7 +88,7 @@ static struct known *build(const struct kube_resource *r, const struct live *crd
         return k;
 }
 
-static bool is_current(const struct known *k, const struct live *crd) {
+static bool is_current(const struct type_known *k, const struct live *crd) {
         if (!crd)
                 return true; /* a CRD that is out of sight does not unlearn its type */
         return k->crd_rv && str_eqc(str_from(crd->rv), k->crd_rv);
@@ -85,7 +99,7 @@ struct type types_find(struct types *t, const struct cluster_kind *kind) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         const struct live *crd = manifest_group_is_builtin(r->group) ? NULL : find_crd(t, r, a);
         struct str key = arena_strf(a, "%.*s/%.*s/%.*s", STR_FMT(r->group), STR_FMT(r->version), STR_FMT(r->kind));
-        struct known *k = map_find(t->known, key);
+        struct type_known *k = map_find(t->known, key);
 
         if (!k || !is_current(k, crd)) {
                 k = build(r, crd);

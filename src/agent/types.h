@@ -12,18 +12,24 @@
 #include "own/schema.h"
 
 struct types;
+struct type_known;
 
 struct type {
         const struct schema *schema; /* never NULL */
         const struct value *crd;     /* NULL for built-in kinds and unknown CRDs */
+        struct type_known *known;    /* what both are parts of */
 };
 
 struct types *types_new(struct cluster *c);
 void types_free(struct types *t);
 DEFINE_CLEANUP(struct types *, types_free)
 
-/* Borrowed until the next call of this function for the same kind. */
+/* Borrowed until the next call of this function for the same kind, when it is not kept. */
 struct type types_find(struct types *t, const struct cluster_kind *kind);
+/* Keeps it, however its CRD changes, until it is released as often; also beyond types_free(). */
+void type_keep(const struct type *type);
+/* Of what types_find() did not give: nothing. */
+void type_release(const struct type *type);
 
 /* The id of the CRD that defines a custom kind ("…/CustomResourceDefinition//widgets.example.io"), in the arena. */
 struct str types_crd_id(const struct kube_resource *resource, struct arena *a);
