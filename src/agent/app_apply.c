@@ -198,7 +198,7 @@ static void unpark(struct app *app) {
         bool rebind = false;
 
         for (size_t i = 0; i < app->desired->count; i++) {
-                const struct desired *d = &app->desired->objects[i];
+                struct desired *d = &app->desired->objects[i];
                 struct item *item = d->id.n ? map_find(app->items, d->id) : NULL;
 
                 if (item ? item->state != ITEM_PARKED : d->state != DESIRED_PARKED)
@@ -210,6 +210,7 @@ static void unpark(struct app *app) {
                         continue;
                 }
                 app->kinds_read = false;
+                d->state = DESIRED_OK; /* from now on its changes count */
                 item_queue(item);
         }
         if (rebind)
