@@ -284,6 +284,8 @@ void app_set_desired(struct app *app, struct desired_set *set) {
         uint64_t epoch = cluster_begin_epoch(app->env.cluster);
 
         loop_timer_stop(app->retry);
+        app->set_ms = loop_now_ms(app->env.loop);
+        app->forget_at_ms = 0;
         empty_queues(app);
         app->desired = set;
         collect_crds(app);

@@ -106,6 +106,8 @@ struct app {
         struct types *types;
         struct loop_timer *pump, *retry;
         int64_t wake_at_ms;           /* when `retry` fires, while it runs */
+        int64_t set_ms;           /* when the set came into force */
+        int64_t forget_at_ms;     /* when creations that may be under way count as lost; 0: there are none */
         struct told told_crd;         /* the CRD that is waited for */
         struct told told_slow;        /* answers that are waited for */
         struct prune_run *prune;      /* while deletions go on */

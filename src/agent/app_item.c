@@ -227,6 +227,17 @@ static int64_t item_due_ms(const struct item *item) {
         return item->state == ITEM_SYNCED ? item->hold_until_ms : 0;
 }
 
+static void forget_due(struct app *app, int64_t now_ms) {
+        if (!app->forget_at_ms)
+                return;
+        if (app->forget_at_ms > now_ms) {
+                app_wake(app, app->forget_at_ms);
+                return;
+        }
+        app->forget_at_ms = 0;
+        app->prune_done = app->settled = app->concluded = app->observed = false;
+}
+
 /* Items whose time has come go back to their queues; the timer is set for the next one. */
 void app_retry_due(void *ctx) {
         struct app *app = ctx;
@@ -247,5 +258,6 @@ void app_retry_due(void *ctx) {
                 item->read_first = true;
                 item_queue(item);
         }
+        forget_due(app, now_ms);
         app_kick(app);
 }

@@ -11,6 +11,11 @@
 
 #define PRUNE_POLL_MS 2000      /* objects that are being deleted are looked at so often beside the watch */
 #define PRUNE_RETRY_MS 5000     /* after a refusal */
+/*
+ * A creation that was under way when its object left Git, or when an agent died, may still arrive. So long what was
+ * announced and is not there is remembered, for what then comes would be known to nobody.
+ */
+#define PRUNE_ARRIVAL_MS 15000
 
 enum victim_state { VICTIM_TODO, VICTIM_ASKED, VICTIM_GOING, VICTIM_GONE };
 
@@ -433,11 +438,32 @@ static void begin_run(struct app *app, const struct prune_plan *plan) {
         later(run, 0);
 }
 
+static bool may_arrive(struct app *app, const struct inventory_entry *e) {
+        int64_t until_ms = app->set_ms + PRUNE_ARRIVAL_MS;
+
+        if (!(e->flags & INVENTORY_PENDING) || until_ms <= loop_now_ms(app->env.loop))
+                return false;
+        app->forget_at_ms = until_ms;
+        app_wake(app, until_ms);
+        return true;
+}
+
+static void bury(struct app *app, struct inventory_entry *e) {
+        if (e->flags & INVENTORY_TOMBSTONE)
+                return;
+        e->flags |= INVENTORY_TOMBSTONE;
+        app->inventory_dirty = true;
+}
+
 static void tell_kept(struct app *app, const struct prune_plan *plan) {
         for (size_t i = 0; i < plan->count; i++) {
                 const struct prune_step *s = &plan->steps[i];
                 struct inventory_entry *e = inventory_find(app->inventory, str_from(s->entry->id));
 
+                if (s->verdict == PRUNE_FORGET && may_arrive(app, e)) {
+                        bury(app, e);
+                        continue;
+                }
                 if (s->verdict == PRUNE_FORGET) {
                         inventory_remove(app->inventory, str_from(s->entry->id));
                         app->inventory_dirty = true;
@@ -448,10 +474,7 @@ static void tell_kept(struct app *app, const struct prune_plan *plan) {
                         app->counts.kept++;
                         tell(app, OUTCOME_KEPT, s->entry->id, prune_reason(s->verdict), NULL);
                 }
-                if (!(e->flags & INVENTORY_TOMBSTONE)) {
-                        e->flags |= INVENTORY_TOMBSTONE;
-                        app->inventory_dirty = true;
-                }
+                bury(app, e);
         }
 }
 
