@@ -33,7 +33,7 @@ static int set_message(struct err *err, enum err_code code, const char *fmt, va_
         return code;
 }
 
-int err_set(struct err *err, enum err_code code, const char *fmt, ...) {
+int(err_set)(struct err *err, enum err_code code, const char *fmt, ...) {
         va_list ap;
 
         if (!err)
@@ -96,7 +96,7 @@ int err_set_errno(struct err *err, int sys_errno, const char *fmt, ...) {
         return code;
 }
 
-int err_wrap(struct err *err, int code, const char *fmt, ...) {
+int(err_wrap)(struct err *err, int code, const char *fmt, ...) {
         char msg[ERR_MSG_MAX_BYTES];
         va_list ap;
 

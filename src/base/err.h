@@ -57,6 +57,16 @@ int err_set_errno(struct err *err, int sys_errno, const char *fmt, ...) PRINTF_L
 /* Puts "context: " in front of the message; keeps the code. Returns err->code, or `code` when err is NULL. */
 int err_wrap(struct err *err, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+#ifdef __clang_analyzer__
+/* What clang's analyzer cannot see from a declaration: the result is the code. */
+static inline int err_is(int result, int code) {
+        (void)result;
+        return code;
+}
+#define err_set(err, code, ...) err_is((err_set)(err, code, __VA_ARGS__), code)
+#define err_wrap(err, code, ...) err_is((err_wrap)(err, code, __VA_ARGS__), code)
+#endif
+
 /* Is it worth trying the same thing again later without any change? The one place that decides it. */
 bool err_is_transient(int code);
 
