@@ -48,6 +48,11 @@ static bool scalers_are_pending(const struct app *app) {
         return false;
 }
 
+/* What is only compared never gets our label, by which the others are watched. A single look needs no watch. */
+static enum cluster_scope scope_of(const struct app *app) {
+        return app->mode == DECIDE_DIFF && !app->env.read_only ? CLUSTER_FILTERED : CLUSTER_TRACKED;
+}
+
 bool app_kinds_are_pending(struct app *app) {
         bool custom = false;
         size_t pending = scalers_are_pending(app);
@@ -55,7 +60,7 @@ bool app_kinds_are_pending(struct app *app) {
         for (size_t i = 0; i < app->desired->count; i++) {
                 const struct desired *d = &app->desired->objects[i];
 
-                pending += kind_is_pending(app, d->gvk, CLUSTER_TRACKED);
+                pending += kind_is_pending(app, d->gvk, scope_of(app));
                 custom |= !manifest_group_is_builtin(d->gvk.group);
         }
         if (custom)
