@@ -77,7 +77,7 @@ static enum err_code code_of_errno(int sys_errno) {
         }
 }
 
-int err_set_errno(struct err *err, int sys_errno, const char *fmt, ...) {
+int(err_set_errno)(struct err *err, int sys_errno, const char *fmt, ...) {
         enum err_code code = code_of_errno(sys_errno);
         char reason[128];
         va_list ap;

@@ -58,12 +58,13 @@ int err_set_errno(struct err *err, int sys_errno, const char *fmt, ...) PRINTF_L
 int err_wrap(struct err *err, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 #ifdef __clang_analyzer__
-/* What clang's analyzer cannot see from a declaration: the result is the code. */
+/* What clang's analyzer cannot see from a declaration: the result is the code, or at least some code. */
 static inline int err_is(int result, int code) {
         (void)result;
         return code;
 }
 #define err_set(err, code, ...) err_is((err_set)(err, code, __VA_ARGS__), code)
+#define err_set_errno(err, sys_errno, ...) err_is((err_set_errno)(err, sys_errno, __VA_ARGS__), ERR_INTERNAL)
 #define err_wrap(err, code, ...) err_is((err_wrap)(err, code, __VA_ARGS__), code)
 #endif
 
