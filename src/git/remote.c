@@ -219,8 +219,9 @@ static int resolve_short(struct remote *r, struct str hex, struct git_deadline d
         struct git_id id;
         int rc = list_refs(r, NULL, 0, d, a, &list, err);
 
-        if (rc == 0)
-                rc = find_short(r, list, hex, &id, err);
+        if (rc < 0)
+                return rc;
+        rc = find_short(r, list, hex, &id, err);
         if (rc == ERR_NOTFOUND && !r->in_place && list.count > 0) {
                 rc = fetch_everything(r, d, err);
                 if (rc == 0)

@@ -27,7 +27,7 @@ enum backend_mode {
         BACKEND_MUTE,         /* reads the request, never answers */
         BACKEND_STALL_BODY,   /* sends the head and some of the body of a POST, then nothing */
         BACKEND_CUT_BODY,     /* the same, then closes */
-        BACKEND_STATUS,       /* answers every request with `status` */
+        BACKEND_STATUS,       /* answers every request with `status`, once `normal_left` were answered normally */
         BACKEND_DUMB,         /* the listing of the dumb protocol */
         BACKEND_PAGE,         /* a web page */
         BACKEND_NOISE,        /* no HTTP at all */
@@ -38,6 +38,7 @@ enum backend_mode {
 struct backend_shared {
         _Atomic(int) mode;
         _Atomic(int) status;
+        _Atomic(int) normal_left;
         _Atomic(int) old_protocol;   /* the Git-Protocol header is not passed on */
         _Atomic(int) requests;
         _Atomic(int) posts;
@@ -254,7 +255,7 @@ static inline void backend_serve(struct backend_shared *sh, int fd, const char *
                 backend_send(sh, fd, "220 mail.example.com ESMTP\r\n", 28);
                 return;
         }
-        if (mode == BACKEND_STATUS) {
+        if (mode == BACKEND_STATUS && atomic_fetch_sub(&sh->normal_left, 1) <= 0) {
                 backend_answer(sh, fd, atomic_load(&sh->status), "text/plain", "Retry-After: 7\r\n",
                                str_from(sh->body));
                 return;

@@ -236,6 +236,22 @@ static void statuses_become_codes(void **state) {
         }
 }
 
+/* Nothing bears the word: all refs are asked for, and by then the repository is gone. */
+static void a_repository_that_goes_between_two_questions_is_not_found(void **state) {
+        struct fixture *f = *state;
+        struct git_revision rev;
+
+        set_mode(f, BACKEND_STATUS);
+        atomic_store(&f->b.shared->normal_left, 2);
+        atomic_store(&f->b.shared->status, 404);
+        open_source(f);
+        assert_int_equal(git_source_resolve(f->source, STR("0123abcd"), scratch_deadline(SOON), f->a, &rev, &f->err),
+                         ERR_NOTFOUND);
+        assert_int_equal(f->err.http_status, 404);
+        assert_said(f, "repository not found");
+        assert_int_equal(atomic_load(&f->b.shared->requests), 3);
+}
+
 static void a_dumb_server_is_unsupported(void **state) {
         struct fixture *f = *state;
 
@@ -607,6 +623,7 @@ int main(void) {
                 TEST(credentials_never_travel_in_the_clear),
                 TEST(a_credential_with_a_line_break_is_refused),
                 TEST(statuses_become_codes),
+                TEST(a_repository_that_goes_between_two_questions_is_not_found),
                 TEST(a_dumb_server_is_unsupported),
                 TEST(a_web_page_is_told_from_a_repository),
                 TEST(what_is_no_http_is_told),
