@@ -128,7 +128,7 @@ int listen_open(struct str text, enum listen_reach reach, int backlog, int *ret_
 }
 
 unsigned listen_port(int fd) {
-        union address address;
+        union address address = { 0 };
         socklen_t size = sizeof address;
 
         if (getsockname(fd, &address.any, &size) < 0)

@@ -85,7 +85,7 @@ static void walk_maps(struct walk *w, const struct value *before, const struct v
         for (size_t i = 0, j = 0; i < before->map.count || j < after->map.count;) {
                 const struct value_member *x = i < before->map.count ? &before->map.members[i] : NULL;
                 const struct value_member *y = j < after->map.count ? &after->map.members[j] : NULL;
-                int order = !x ? 1 : !y ? -1 : str_cmp(x->key, y->key);
+                int order = i == before->map.count ? 1 : j == after->map.count ? -1 : str_cmp(x->key, y->key);
                 struct str key = order <= 0 ? x->key : y->key;
 
                 walk_step(w, path_field(key), order <= 0 ? x->value : NULL, order >= 0 ? y->value : NULL,

@@ -110,12 +110,14 @@ static const struct value *mask_copies(struct masker *m, const struct value *obj
         return object;
 }
 
-/* Gives out letters for what differs, in the order in which a diff shows it. */
+/* Gives out letters for what differs in two maps (NULL: none), in the order in which a diff shows it. */
 static void number_changes(struct masker *m, const struct value *x, const struct value *y) {
-        for (size_t i = 0, j = 0; i < value_count(x) || j < value_count(y);) {
-                const struct value_member *p = i < value_count(x) ? &x->map.members[i] : NULL;
-                const struct value_member *q = j < value_count(y) ? &y->map.members[j] : NULL;
-                int order = !p ? 1 : !q ? -1 : str_cmp(p->key, q->key);
+        size_t before = x ? x->map.count : 0, after = y ? y->map.count : 0;
+
+        for (size_t i = 0, j = 0; i < before || j < after;) {
+                const struct value_member *p = i < before ? &x->map.members[i] : NULL;
+                const struct value_member *q = j < after ? &y->map.members[j] : NULL;
+                int order = i == before ? 1 : j == after ? -1 : str_cmp(p->key, q->key);
 
                 i += order <= 0;
                 j += order >= 0;

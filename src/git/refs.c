@@ -28,10 +28,15 @@ static bool is_hex(struct str s) {
 bool git_id_from_hex(struct str hex, struct git_id *ret) {
         struct git_id id;
 
-        if (hex.n != GIT_OID_HEX_BYTES || !is_hex(hex))
+        if (hex.n != GIT_OID_HEX_BYTES)
                 return false;
-        for (size_t i = 0; i < GIT_OID_BYTES; i++)
-                id.bytes[i] = (unsigned char)(hex_value(hex.p[2 * i]) << 4 | hex_value(hex.p[2 * i + 1]));
+        for (size_t i = 0; i < GIT_OID_BYTES; i++) {
+                int high = hex_value(hex.p[2 * i]), low = hex_value(hex.p[2 * i + 1]);
+
+                if (high < 0 || low < 0)
+                        return false;
+                id.bytes[i] = (unsigned char)(high << 4 | low);
+        }
         *ret = id;
         return true;
 }
