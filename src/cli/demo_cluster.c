@@ -17,7 +17,7 @@ static int add_user(struct demo *d, size_t i, struct str name, struct err *err) 
 }
 
 static int start_sandbox(struct demo *d, struct err *err) {
-        const struct sandbox_options o = { 0 };
+        const struct sandbox_options o = { .events = true };
         int r = add_user(d, 0, STR("you"), err);
 
         if (r == 0)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/demo_screen.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "diff/text.h"
@@ -11,14 +14,14 @@
 #define NUMBER_COLUMNS 3
 #define TITLE_COLUMNS  19
 #define TEXT_AT        (NUMBER_COLUMNS + TITLE_COLUMNS)
-#define RIGHT_EDGE     100
+#define RIGHT_EDGE     100 /* or the terminal's */
 #define FIRST_COLUMNS  38
 #define SECOND_COLUMNS 35
 #define FRAME_MS       120
 
 struct screen {
         int fd;
-        bool terminal, color, moving;
+        bool terminal, color, moving, gone;
 };
 
 static const char *const tones[] = {
@@ -29,21 +32,41 @@ static const char *const tones[] = {
 struct screen *screen_new(int fd) {
         struct screen *s = mem_zalloc(sizeof *s);
 
+        const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+
         s->fd = fd;
-        s->terminal = isatty(fd);
-        s->color = s->terminal && !getenv("NO_COLOR");
+        s->terminal = isatty(fd) && !(term && strcmp(term, "dumb") == 0);
+        s->color = s->terminal && !(no_color && *no_color);
         return s;
 }
 
-/* One write a line; who reads no more ends the program by other means. */
-static void put(const struct screen *s, const struct buf *out) {
+/* Nobody reads any more (a pager was left, head has enough): as after Ctrl-C everything is removed and it ends. */
+static void end_for_nobody(struct screen *s) {
+        if (!s->gone)
+                raise(SIGTERM);
+        s->gone = true;
+}
+
+/* One write a line. */
+static void put(struct screen *s, const struct buf *out) {
         for (size_t at = 0; at < out->n;) {
                 ssize_t n = write(s->fd, out->p + at, out->n - at);
 
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0 && errno == EPIPE)
+                        end_for_nobody(s);
                 if (n <= 0)
                         return;
                 at += (size_t)n;
         }
+}
+
+/* Asked for each time: windows are resized. */
+static size_t columns_of(const struct screen *s) {
+        struct winsize size;
+
+        return s->terminal && ioctl(s->fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : RIGHT_EDGE;
 }
 
 static void add_toned(const struct screen *s, struct buf *out, enum screen_tone tone, struct str text) {
@@ -122,7 +145,9 @@ void screen_step(struct screen *s, unsigned number, const char *title, enum scre
         blanks(&out, gap(width(str_from(title)), TITLE_COLUMNS));
         text_add(&out, text);
         if (measure.n) {
-                blanks(&out, gap(width(text), RIGHT_EDGE - TEXT_AT - width(measure)));
+                size_t edge = columns_of(s) < RIGHT_EDGE ? columns_of(s) : RIGHT_EDGE, taken = TEXT_AT + width(measure);
+
+                blanks(&out, gap(width(text), edge > taken ? edge - taken : 0));
                 add_toned(s, &out, measure_tone, measure);
         }
         end_line(s, &out);
@@ -150,6 +175,8 @@ void screen_waiting(struct screen *s, const char *what, int64_t since_ms) {
         buf_addf(&text, "%s %s", frames[(size_t)(since_ms / FRAME_MS) % ARRAY_LEN(frames)], what);
         if (since_ms >= 1000)
                 buf_addf(&text, "  %" PRId64 " s", since_ms / 1000);
+        if (TEXT_AT + text_columns(buf_str(&text)) >= columns_of(s)) /* what wraps cannot be taken back */
+                return;
         begin_line(s, &out);
         blanks(&out, TEXT_AT);
         add_toned(s, &out, SCREEN_QUIET, buf_str(&text));

@@ -53,18 +53,24 @@ int shop_new(struct str ns, struct shop **ret, struct err *err) {
         _cleanup_(mem_freep) char *dir = str_dup(arena_strf(a, "%s/truce-demo-XXXXXX", tmp && *tmp ? tmp : "/tmp"));
         struct shop *s;
 
+        if (strchr(dir, ' ')) {
+                arena_free(a);
+                return err_set(err, ERR_INVAL, "TMPDIR is '%s': repositories below a folder with blanks are not read", tmp);
+        }
         if (!mkdtemp(dir)) {
-                int r = err_set_errno(err, errno, "cannot make a folder %s", dir);
+                int r = err_set_errno(err, errno, "cannot make a folder %s (TMPDIR says where)", dir);
 
                 arena_free(a);
                 return r;
         }
+        /* A repository's URL begins at the root, wherever TMPDIR does. */
+        _cleanup_(mem_freep) char *real = realpath(dir, NULL);
         s = mem_zalloc(sizeof *s);
         s->arena = a;
         s->ns = arena_str(a, ns);
-        s->dir = arena_str(a, str_from(dir)).p;
-        s->repository = arena_strf(a, "%s/shop", dir).p;
-        s->config = arena_strf(a, "%s/truce.yaml", dir).p;
+        s->dir = arena_str(a, str_from(real ? real : dir)).p;
+        s->repository = arena_strf(a, "%s/shop", s->dir).p;
+        s->config = arena_strf(a, "%s/truce.yaml", s->dir).p;
         int r = git_author_init(s->repository, err);
         if (r < 0) {
                 shop_free(s);
@@ -130,11 +136,14 @@ int shop_write_config(struct shop *s, struct str kubeconfig, struct str context,
         add_key(&out, "dataDir", arena_strf(s->arena, "%s/data", s->dir));
         buf_addf(&out,
                  "---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\n"
-                 "spec:\n  project: default\n  source: {repoURL: \"file://%s\", path: ., targetRevision: main}\n"
+                 "spec:\n  project: default\n  source: {repoURL: ");
+        value_print_string(arena_strf(s->arena, "file://%s", s->repository), &out);
+        buf_addf(&out,
+                 ", path: ., targetRevision: main}\n"
                  "  destination: {server: \"https://kubernetes.default.svc\", namespace: \"%.*s\"}\n"
                  "  syncPolicy:\n    automated: {prune: true, selfHeal: true}\n    syncOptions: "
                  "[CreateNamespace=true]\n",
-                 s->repository, STR_FMT(s->ns));
+                 STR_FMT(s->ns));
         int r = buf_check(&out, "configuration", err);
         return r < 0 ? r : write_file(s->config, buf_str(&out), err);
 }
