@@ -55,7 +55,8 @@ int shop_new(struct str ns, struct shop **ret, struct err *err) {
 
         if (strchr(dir, ' ')) {
                 arena_free(a);
-                return err_set(err, ERR_INVAL, "TMPDIR is '%s': repositories below a folder with blanks are not read", tmp);
+                return err_set(err, ERR_INVAL, "TMPDIR is '%s': repositories below a folder with blanks are not read",
+                               tmp);
         }
         if (!mkdtemp(dir)) {
                 int r = err_set_errno(err, errno, "cannot make a folder %s (TMPDIR says where)", dir);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A path is read while it is walked: each step tries what it stands for, in order, and the first that leads to the end of
- * the path is the result.
+ * A path is read while it is walked: each step tries what it stands for, in order, and the first that leads to the end
+ * of the path is the result.
  */
 #include "sandbox/column.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of controllers, scheduler and kubelet, and what client-go's EventCorrelator does with too many of them: the same
- * Event again only counts up; from the tenth on that differs in nothing but its message they are combined into one; and
- * one object gets 25 at once, then one in five minutes. What is remembered for that is thrown away when it becomes much.
+ * Events of controllers, scheduler and kubelet, and what client-go's EventCorrelator does with too many of them: the
+ * same Event again only counts up; from the tenth on that differs in nothing but its message they are combined into
+ * one; and one object gets 25 at once, then one in five minutes. What is remembered for that is thrown away when it
+ * becomes much.
  *
  * Source: k8s.io/client-go/tools/{record,events}.
  */
@@ -21,9 +22,9 @@
 
 /* What was written with one key. */
 struct memory {
-        char name[256];      /* of the Event, when the key is an Event's */
-        int64_t seen;        /* of a group: messages; of an object: Events */
-        int64_t at_ms;       /* of a group: the last one; of an object: when `seen` was counted */
+        char name[256]; /* of the Event, when the key is an Event's */
+        int64_t seen;   /* of a group: messages; of an object: Events */
+        int64_t at_ms;  /* of a group: the last one; of an object: when `seen` was counted */
 };
 
 struct recorder {
@@ -142,8 +143,10 @@ static const struct value *new_event(struct look *l, struct call *c, const struc
                 event = value_with(a, event, STR("action"), make_text(a, "Binding"));
                 event = value_with(a, event, STR("reportingInstance"), make_text(a, SCHEDULER "-" SANDBOX_NODE));
                 return value_with(a, event, STR("eventTime"),
-                                  make_textf(a, "%.*s.%06d" "Z", (int)c->now.n - 1, c->now.p,
-                                             (int)(look_wall_ms(l) % SECOND_MS * 1000)));
+                                  make_textf(a,
+                                             "%.*s.%06d"
+                                             "Z",
+                                             (int)c->now.n - 1, c->now.p, (int)(look_wall_ms(l) % SECOND_MS * 1000)));
         }
         event = value_with(a, event, STR("source"),
                            make_map(a, "component", make_text(a, e->component), "host",
@@ -204,8 +207,8 @@ static void record(struct look *l, struct record *e) {
         struct recorder *r = l->ctl->recorder;
         struct str uid = meta_text(e->about, "uid");
         struct str object = arena_strf(l->a, "%s/%.*s", e->component, STR_FMT(uid));
-        struct str group = arena_strf(l->a, "%.*s/%.*s/%s/%s", STR_FMT(object), STR_FMT(e->field_path), e->type,
-                                      e->reason);
+        struct str group =
+                arena_strf(l->a, "%.*s/%.*s/%s/%s", STR_FMT(object), STR_FMT(e->field_path), e->type, e->reason);
         struct str key = arena_strf(l->a, "%.*s/%.*s", STR_FMT(group), STR_FMT(e->message));
         int64_t now = look_wall_ms(l);
 
@@ -232,8 +235,9 @@ static struct str text_of(struct arena *a, const char *fmt, va_list ap) {
 }
 
 void look_event(struct look *l, const struct value *about, const char *type, const char *reason, const char *fmt, ...) {
-        struct record e = { .about = about, .component = controllers_table[l->res].component, .type = type,
-                            .reason = reason };
+        struct record e = {
+                .about = about, .component = controllers_table[l->res].component, .type = type, .reason = reason
+        };
         va_list ap;
 
         if (!l->ctl->recorder)
@@ -246,8 +250,12 @@ void look_event(struct look *l, const struct value *about, const char *type, con
 
 void look_container_event(struct look *l, const struct value *pod, struct str field_path, const char *type,
                           const char *reason, const char *fmt, ...) {
-        struct record e = { .about = pod, .component = "kubelet", .host = SANDBOX_NODE, .type = type,
-                            .reason = reason, .field_path = field_path };
+        struct record e = { .about = pod,
+                            .component = "kubelet",
+                            .host = SANDBOX_NODE,
+                            .type = type,
+                            .reason = reason,
+                            .field_path = field_path };
         va_list ap;
 
         if (!l->ctl->recorder)

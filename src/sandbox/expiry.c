@@ -55,8 +55,7 @@ void expiry_tell(struct expiry *x, const struct kind *kind, struct version *afte
                 x->first = 0;
         }
         x->queue = mem_grow(x->queue, &x->cap, x->first + x->count + 1, sizeof *x->queue);
-        x->queue[x->first + x->count++] =
-                (struct entry){ loop_now_ms(x->s->loop) + EVENT_TTL_MS, version_ref(after) };
+        x->queue[x->first + x->count++] = (struct entry){ loop_now_ms(x->s->loop) + EVENT_TTL_MS, version_ref(after) };
         arm(x);
 }
 

@@ -73,9 +73,9 @@ static void event_source(struct buf *out, const struct value *o, const char *pat
         struct str instance = one_of_two(o, "source.host", "reportingInstance");
 
         (void)path;
-        value_print_string(arena_strf(now->arena, "%.*s%s%.*s", STR_FMT(component), instance.n ? ", " : "",
-                                      STR_FMT(instance)),
-                           out);
+        value_print_string(
+                arena_strf(now->arena, "%.*s%s%.*s", STR_FMT(component), instance.n ? ", " : "", STR_FMT(instance)),
+                out);
 }
 
 static void event_message(struct buf *out, const struct value *o, const char *path, now_t *now) {
@@ -191,8 +191,7 @@ static void volume_claim(struct buf *out, const struct value *o, const char *pat
 
 static void class_name(struct buf *out, const struct value *o, const char *path, now_t *now) {
         const char *const default_mark = "ingressclass.kubernetes.io/is-default-class";
-        bool is_default =
-                str_eqc(value_text(value_path(o, "metadata", "annotations", default_mark, NULL)), "true");
+        bool is_default = str_eqc(value_text(value_path(o, "metadata", "annotations", default_mark, NULL)), "true");
 
         value_print_string(arena_strf(now->arena, "%.*s%s", STR_FMT(value_text(table_value(o, path))),
                                       is_default ? " (default)" : ""),
@@ -377,7 +376,8 @@ COLUMNS(ingress_class, { "Name", "string", 0, class_name, "metadata.name" },
         { "Controller", "string", 0, text, "spec.controller" },
         { "Parameters", "string", 0, class_parameters, "spec.parameters" }, AGE);
 COLUMNS(endpoint_slice, { "AddressType", "string", 0, text, "addressType" },
-        { "Ports", "string", 0, slice_ports, "ports" }, { "Endpoints", "string", 0, slice_endpoints, "endpoints" }, AGE);
+        { "Ports", "string", 0, slice_ports, "ports" }, { "Endpoints", "string", 0, slice_endpoints, "endpoints" },
+        AGE);
 COLUMNS(resource_quota, { "Request", "string", 0, quota, "" }, { "Limit", "string", 0, quota, "limits" }, AGE);
 COLUMNS(revision, { "Controller", "string", 0, controller, "" }, { "Revision", "string", 0, number, "revision" }, AGE);
 COLUMNS(runtime_class, { "Handler", "string", 0, text, "handler" }, AGE);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events: what controllers, scheduler and kubelet tell, in a cluster's words; what is counted, combined and left out. */
+/* Events: what controllers, scheduler and kubelet tell, in a cluster's words; what is counted, combined and left out.
+ */
 #include <unistd.h>
 
 #include "sandbox/workloads.h"
@@ -25,7 +26,8 @@ static int by_time(const void *a, const void *b) {
         return str_cmp(stamp(a), stamp(b));
 }
 
-/* A line "REASON: MESSAGE" for each Event of a kind, in the order in which they were made; "3x " before it for three. */
+/* A line "REASON: MESSAGE" for each Event of a kind, in the order in which they were made; "3x " before it for three.
+ */
 static const char *events(struct world *w, const char *kind) {
         struct buf b = buf_make(64 * 1024);
 
@@ -116,7 +118,8 @@ static void an_event_has_what_a_recorder_writes(void **state) {
         assert_at(w, "items.0.eventTime", "null");
         assert_at(w, "items.0.firstTimestamp", "2027-01-15T08:00:01Z");
         assert_at(w, "items.0.metadata.managedFields.0.manager", "kubelet");
-        get(w, "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=reason=Scheduled,regarding.name=p,reportingController=default-scheduler");
+        get(w, "/apis/events.k8s.io/v1/namespaces/default/"
+               "events?fieldSelector=reason=Scheduled,regarding.name=p,reportingController=default-scheduler");
         assert_at(w, "items.0.action", "Binding");
         assert_at(w, "items.0.reportingController", "default-scheduler");
         assert_at(w, "items.0.note", "Successfully assigned default/p to sandbox");
@@ -144,8 +147,8 @@ static void other_controllers_tell_as_well(void **state) {
 
         make(w, STATEFUL, WEB("\"serviceName\":\"web\",\"replicas\":1", ""));
         make(w, JOBS,
-             "{\"metadata\":{\"name\":\"job\"},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\"," CONTAINERS(
-                     "img") "}}}}");
+             "{\"metadata\":{\"name\":\"job\"},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":"
+             "\"Never\"," CONTAINERS("img") "}}}}");
         make(w, DAEMONS, WEB("\"minReadySeconds\":0", ""));
         make(w, CRONS,
              "{\"metadata\":{\"name\":\"tick\"},\"spec\":{\"schedule\":\"* * * * *\",\"jobTemplate\":{\"spec\":{"
@@ -168,13 +171,16 @@ static void an_autoscaler_tells_its_reason(void **state) {
 
         make(w, DEPLOYMENTS, WEB("\"replicas\":1", "\"sandbox.truce.dev/cpu\":\"150m\""));
         make(w, SCALERS,
-             "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"maxReplicas\":5,\"scaleTargetRef\":{\"apiVersion\":\"apps/v1\","
-             "\"kind\":\"Deployment\",\"name\":\"web\"},\"metrics\":[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\","
+             "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"maxReplicas\":5,\"scaleTargetRef\":{\"apiVersion\":\"apps/"
+             "v1\","
+             "\"kind\":\"Deployment\",\"name\":\"web\"},\"metrics\":[{\"type\":\"Resource\",\"resource\":{\"name\":"
+             "\"cpu\","
              "\"target\":{\"type\":\"Utilization\",\"averageUtilization\":80}}}]}}");
         world_run(w, 20 * SECOND);
-        assert_non_null(strstr(events(w, "HorizontalPodAutoscaler"),
-                               "SuccessfulRescale: New size: 2; reason: cpu resource utilization (percentage of request) "
-                               "above target\n"));
+        assert_non_null(
+                strstr(events(w, "HorizontalPodAutoscaler"),
+                       "SuccessfulRescale: New size: 2; reason: cpu resource utilization (percentage of request) "
+                       "above target\n"));
 }
 
 static void set_rule(struct world *w, const char *text) {
@@ -193,8 +199,7 @@ static void the_same_again_only_counts(void **state) {
         get(w, EVENTS);
         assert_int_equal(value_count(value_getc(w->body, "items")), 1);
         assert_at(w, "items.0.reason", "FailedCreate");
-        assert_at(w, "items.0.message",
-                  "Error creating: admission webhook \"no\" denied the request: not here");
+        assert_at(w, "items.0.message", "Error creating: admission webhook \"no\" denied the request: not here");
         assert_true(number(value_getc(w->body, "items")->list.items[0], "count", NULL) > 2);
         assert_string_not_equal(at(w, "items.0.firstTimestamp"), at(w, "items.0.lastTimestamp"));
 }
