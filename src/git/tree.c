@@ -101,9 +101,9 @@ int tree_clean_path(struct str dir, struct arena *a, struct str *ret, struct err
         _cleanup_(buf_done) struct buf b = buf_make(GIT_MAX_PATH_BYTES);
         struct str rest = dir, part;
         size_t depth = 0;
-        int r = check_text(str_sub(dir, 0, GIT_MAX_PATH_BYTES), a, err);
+        int r = dir.n <= GIT_MAX_PATH_BYTES ? check_text(dir, a, err) : 0;
 
-        if (r < 0 && dir.n <= GIT_MAX_PATH_BYTES)
+        if (r < 0)
                 return r;
         if (str_starts(dir, STR("/")))
                 return err_set(err, ERR_INVAL, "path \"%.*s\": must be relative to the root of the repository",
@@ -119,6 +119,8 @@ int tree_clean_path(struct str dir, struct arena *a, struct str *ret, struct err
                 depth++;
         }
         r = buf_check(&b, "the path", err);
+        if (r == 0)
+                r = check_text(buf_str(&b), a, err); /* a long one that cleaning made short */
         if (r < 0)
                 return r;
         if (depth > GIT_MAX_PATH_DEPTH)

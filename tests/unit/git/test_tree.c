@@ -64,6 +64,23 @@ static void assert_said(struct fixture *f, const char *text) {
                 fail_msg("\"%s\" is not in: %s", text, f->err.msg);
 }
 
+/* What is longer than a path may be is looked at when it is cleaned, too. */
+static void a_path_is_text_however_long_it_is_written(void **state) {
+        struct fixture *f = *state;
+        struct buf b = buf_make(GIT_MAX_PATH_BYTES * 2);
+        struct str path;
+
+        buf_addc(&b, "a\x01");
+        while (b.n <= GIT_MAX_PATH_BYTES)
+                buf_addch(&b, '/');
+        assert_int_equal(tree_clean_path(buf_str(&b), f->a, &path, &f->err), ERR_INVAL);
+        assert_said(f, "a control character");
+        b.p[1] = 'b';
+        assert_int_equal(tree_clean_path(buf_str(&b), f->a, &path, &f->err), 0);
+        assert_true(str_eqc(path, "ab"));
+        buf_done(&b);
+}
+
 static void files_come_sorted_by_whole_path(void **state) {
         static const struct git_memory_file tree[] = { F("a/z"), F("a.b"), F("a/b/c"), F("a-b"), F("b") };
         struct fixture *f = *state;
@@ -348,6 +365,7 @@ static void lfs_pointers_are_told_from_manifests(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                TEST(a_path_is_text_however_long_it_is_written),
                 TEST(files_come_sorted_by_whole_path),
                 TEST(spellings_of_a_folder_are_one),
                 TEST(folders_that_cannot_be_are_refused),
