@@ -112,16 +112,31 @@ const struct value *codec_prune(const struct type *t, const struct value *object
 
 /* --- numbers --- */
 
-static const struct value *respell(const struct value *v, struct arena *a) {
+struct speller {
+        struct arena *a;
+        struct str beyond; /* a number that no float64 can hold; empty: none */
+};
+
+static const struct value *respell_number(struct speller *s, const struct value *v) {
+        struct str text = value_canonical(s->a, v);
+
+        if (!decode_is_float(text, s->a))
+                s->beyond = text;
+        return value_number(s->a, decode_float(text, s->a), v->line);
+}
+
+static const struct value *respell(struct speller *s, const struct value *v) {
+        struct arena *a = s->a;
+
         if (v->kind == VALUE_DECIMAL || v->kind == VALUE_UINT)
-                return value_number(a, decode_float(value_canonical(a, v), a), v->line);
+                return respell_number(s, v);
         if (v->kind == VALUE_LIST) {
                 const struct value **items = arena_alloc(a, v->list.count * sizeof *items);
                 struct value *list = arena_zalloc(a, sizeof *list);
                 bool changed = false;
 
                 for (size_t i = 0; i < v->list.count; i++) {
-                        items[i] = respell(v->list.items[i], a);
+                        items[i] = respell(s, v->list.items[i]);
                         changed = changed || items[i] != v->list.items[i];
                 }
                 *list = (struct value){ .kind = VALUE_LIST, .line = v->line, .list = { items, v->list.count } };
@@ -134,7 +149,7 @@ static const struct value *respell(const struct value *v, struct arena *a) {
 
         for (size_t i = 0; i < v->map.count; i++) {
                 members[i] = v->map.members[i];
-                members[i].value = respell(members[i].value, a);
+                members[i].value = respell(s, members[i].value);
                 changed = changed || members[i].value != v->map.members[i].value;
         }
         return changed ? value_map_of(a, members, v->map.count, v->line) : v;
@@ -249,7 +264,13 @@ int decode_custom(const struct type *t, const struct value *body, struct arena *
                   struct causes *strict, struct err *err) {
         struct meta m = { .is_body = true, .a = a, .strict = strict, .err = err };
         struct pruner p = { .a = a };
-        const struct value *object = coerce_root(&m, t, respell(body, a));
+        struct speller s = { .a = a };
+
+        body = respell(&s, body);
+        if (s.beyond.n)
+                return err_set(err, ERR_INVAL, "json: cannot unmarshal number %.*s into Go value of type float64",
+                               STR_FMT(s.beyond));
+        const struct value *object = coerce_root(&m, t, body);
 
         if (m.r < 0)
                 return m.r;

@@ -39,7 +39,10 @@ struct str decode_quantity_milli(struct str text, struct arena *a, const char **
  */
 struct str decode_time(struct str text, bool micro, struct arena *a, struct str *ret_why);
 
-/* A number as Go's encoding/json prints a float64. */
+/* Does a float64 reach as far as this JSON number? */
+bool decode_is_float(struct str text, struct arena *a);
+
+/* A number as Go's encoding/json prints a float64. What no float64 can hold comes back as it is. */
 struct str decode_float(struct str text, struct arena *a);
 
 /* … and as its %v does. */

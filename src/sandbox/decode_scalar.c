@@ -238,17 +238,23 @@ static struct str print_scientific(const char *sign, const char *digits, int exp
 }
 
 static struct str print_float(struct str text, int least, int most, struct arena *a) {
-        char digits[40];
+        char digits[40] = "";
         double number = strtod(arena_str(a, text).p, NULL), size = fabs(number);
         const char *sign = number < 0 || (number == 0 && signbit(number)) ? "-" : "";
 
         if (number == 0)
                 return arena_strf(a, "%s0", sign);
+        if (isinf(size))
+                return text;
         int exponent = shortest_digits(size, digits, sizeof digits);
 
         if (exponent < least || exponent >= most)
                 return print_scientific(sign, digits, exponent, a);
         return exponent == -1 ? arena_strf(a, "%s0.%s", sign, digits) : print_plain(sign, digits, exponent, a);
+}
+
+bool decode_is_float(struct str text, struct arena *a) {
+        return !isinf(strtod(arena_str(a, text).p, NULL));
 }
 
 /* Below 1e-6 and from 1e21 on with an exponent, without a zero in front of a short negative one. */

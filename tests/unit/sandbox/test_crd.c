@@ -147,8 +147,21 @@ static void a_crd_that_somebody_holds_stays(void **state) {
         assert_int_equal(get(w, CRDS "/widgets.example.com"), 404);
 }
 
+static void a_number_that_no_float_can_hold_is_refused(void **state) {
+        struct world *w = *state;
+
+        world_run(w, 100);
+        assert_int_equal(post(w, WIDGETS,
+                              "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"a\"},"
+                              "\"spec\":{\"sizes\":[1,{\"most\":1e999}]}}"),
+                         400);
+        assert_message(w, "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number 1e999 "
+                          "into Go value of type float64");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(a_number_that_no_float_can_hold_is_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_crd_is_served_a_moment_later, setup, teardown),
                 cmocka_unit_test_setup_teardown(unknown_fields_are_pruned_and_defaults_filled, setup, teardown),
                 cmocka_unit_test_setup_teardown(subresources_have_their_own_entries, setup, teardown),
