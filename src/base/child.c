@@ -30,7 +30,7 @@ struct end {
 
 struct real_child {
         struct loop_child head;
-        struct real_child *next, **here; /* in loop->children */
+        struct real_child *next; /* in loop->children */
         pid_t pid;
         char *name;
         enum stage stage;
@@ -139,13 +139,17 @@ static void release(struct real_child *c) {
 
 static void child_free(struct real_child *c) {
         release(c);
-        if (c->here) {
-                *c->here = c->next;
-                if (c->next)
-                        c->next->here = c->here;
-        }
         free(c->name);
         free(c);
+}
+
+/* Takes one of the loop's children out of their list. */
+static void forget(struct loop *l, struct real_child *c) {
+        struct real_child **here = &l->children;
+
+        while (*here != c)
+                here = &(*here)->next;
+        *here = c->next;
 }
 
 /* Tells the owner, who may call loop_child_cancel() in there: c must be an orphan by then. */
@@ -196,7 +200,7 @@ static bool has_exited(const struct real_child *c, int *ret_exit_code) {
 }
 
 /* What it left behind goes first, then its last words are read: both while it is a zombie. */
-static void on_exit_of(struct real_child *c, int exit_code) {
+static void on_exit_of(struct loop *l, struct real_child *c, int exit_code) {
         bool is_awaited = c->stage != STAGE_ORPHAN;
 
         kill(-c->pid, SIGKILL);
@@ -207,6 +211,7 @@ static void on_exit_of(struct real_child *c, int exit_code) {
         waitpid(c->pid, NULL, 0);
         if (is_awaited)
                 report(c, exit_code);
+        forget(l, c);
         child_free(c);
 }
 
@@ -219,7 +224,7 @@ static void on_sigchld(void *ctx, int signum) {
         (void)signum;
         while (c) {
                 if (has_exited(c, &exit_code)) {
-                        on_exit_of(c, exit_code);
+                        on_exit_of(l, c, exit_code);
                         c = l->children;
                 } else {
                         c = c->next;
@@ -253,6 +258,7 @@ void child_done_all(struct loop *l) {
 
                 child_cancel(&c->head);
                 await_exit(c);
+                l->children = c->next;
                 child_free(c);
         }
         loop_signal_free(TAKE_PTR(l->child_sig));
@@ -329,9 +335,6 @@ static void child_adopt(struct real_child *c, const struct streams *s) {
         struct loop *l = c->head.loop;
 
         c->next = l->children;
-        c->here = &l->children;
-        if (c->next)
-                c->next->here = &c->next;
         l->children = c;
         end_open(c, &c->in, s->ours[0], NULL, on_in);
         end_open(c, &c->out, s->ours[1], &c->out_bytes, on_out);

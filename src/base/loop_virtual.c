@@ -288,13 +288,13 @@ static struct loop_signal *virtual_signal_new(struct loop *l, int signum, void (
 /* As on the real loop: no run() begins any more, but every done() is called. */
 static void finish_jobs(struct loop_virtual *l) {
         while (l->job_count > 0) {
-                struct virtual_work *v = l->jobs[0];
+                struct virtual_work *v = l->jobs[l->job_count - 1];
 
                 virtual_work_cancel(&v->work);
                 tell_job(l, v);
         }
         while (l->slow_count > 0)
-                tell_job(l, l->slow[0]);
+                tell_job(l, l->slow[l->slow_count - 1]);
 }
 
 static void virtual_free(struct loop *base) {
