@@ -73,7 +73,7 @@ static void run_render(void *ctx) {
         };
 
         job->r = job->fetch_first ? fetch_by_id(job, deadline) : 0;
-        if (job->r == 0)
+        if (job->r >= 0)
                 job->r = manifest_render(job->source, &job->commit, &job->spec, job->cache->files, deadline, &set,
                                          &job->err);
         if (job->r < 0)

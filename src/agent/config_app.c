@@ -187,10 +187,14 @@ static void read_policy(struct reader *r, struct config_app *app) {
         config_number(r, "spec.syncPolicy.retry.backoff.factor", 1, 1000, &app->retry.factor);
         config_duration(r, "spec.syncPolicy.retry.backoff.maxDuration", &app->retry.max_ms);
 
-        if (options && !value_is(options, VALUE_LIST))
+        if (!options)
+                return;
+        if (!value_is(options, VALUE_LIST)) {
                 reader_error(r, config_line(r, "spec.syncPolicy.syncOptions"),
                              "spec.syncPolicy.syncOptions must be a list of strings");
-        for (size_t i = 0; value_is(options, VALUE_LIST) && i < options->list.count; i++)
+                return;
+        }
+        for (size_t i = 0; i < options->list.count; i++)
                 read_sync_option(r, app, options->list.items[i]);
 }
 

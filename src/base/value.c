@@ -249,8 +249,9 @@ size_t value_count(const struct value *v) {
 
 const struct value *value_with(struct arena *a, const struct value *map, struct str key, const struct value *value) {
         struct value_map_builder b = { 0 };
+        size_t count = map && map->kind == VALUE_MAP ? map->map.count : 0;
 
-        for (size_t i = 0; value_is(map, VALUE_MAP) && i < map->map.count; i++) {
+        for (size_t i = 0; i < count; i++) {
                 const struct value_member *m = &map->map.members[i];
 
                 if (!str_eq(m->key, key))

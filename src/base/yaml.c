@@ -83,6 +83,10 @@ static int fault(struct reader *r, enum err_code code, uint32_t line, const char
         return line ? err_set(r->err, code, "line %u: %s", line, msg) : err_set(r->err, code, "%s", msg);
 }
 
+#ifdef __clang_analyzer__
+#define fault(r, code, line, ...) err_is((fault)(r, code, line, __VA_ARGS__), code) /* as err_set() */
+#endif
+
 static uint32_t line_of(yaml_mark_t mark) {
         return (uint32_t)mark.line + 1;
 }
@@ -397,7 +401,7 @@ static int read_merge(struct reader *r, unsigned depth, struct node *map, const 
         bool merged;
         int e = next_event(r, &event);
 
-        if (e == 0)
+        if (e >= 0)
                 e = read_node(r, &event, depth + 1, &from);
         if (e < 0)
                 return e;
@@ -439,9 +443,9 @@ static int read_member(struct reader *r, const yaml_event_t *key_event, unsigned
         struct node value;
         int e = read_key(r, key_event, depth, map, &member, flawed);
 
-        if (e == 0)
+        if (e >= 0)
                 e = next_event(r, &event);
-        if (e == 0)
+        if (e >= 0)
                 e = read_node(r, &event, depth + 1, &value);
         if (e < 0)
                 return e;
@@ -582,9 +586,9 @@ static int read_root(struct reader *r, uint32_t line) {
         struct node node;
         int e = next_event(r, &root);
 
-        if (e == 0)
+        if (e >= 0)
                 e = read_node(r, &root, 0, &node);
-        if (e == 0)
+        if (e >= 0)
                 e = next_event(r, &end);
         if (e < 0)
                 return e;

@@ -73,11 +73,11 @@ static int render(const struct config *c, const struct config_app *app, int outp
         struct git_revision rev;
         int r = agent_open_remote(c, app, &source, err);
 
-        if (r == 0)
+        if (r >= 0)
                 r = git_source_resolve(source, app->revision, d, a, &rev, err);
-        if (r == 0)
+        if (r >= 0)
                 r = git_source_fetch(source, &rev, d, err);
-        if (r == 0)
+        if (r >= 0)
                 r = manifest_render(source, &rev.commit, &spec, NULL, d, &set, err);
         git_source_free(source);
         if (r < 0)

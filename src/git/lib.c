@@ -95,7 +95,7 @@ static void add_printable(struct buf *b, const char *text) {
         }
 }
 
-int lib_fail(struct err *err, int result, const char *what) {
+int(lib_fail)(struct err *err, int result, const char *what) {
         _cleanup_(buf_done) struct buf text = buf_make(4 * TEXT_BYTES);
         const git_error *last = git_error_last();
         enum err_code code = code_of(result, last);

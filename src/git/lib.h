@@ -13,6 +13,9 @@
 
 /* Fills err from a libgit2 result (< 0) and the thread's last error, copied at once, with "what: " in front. */
 int lib_fail(struct err *err, int result, const char *what);
+#ifdef __clang_analyzer__
+#define lib_fail(err, result, what) err_is((lib_fail)(err, result, what), ERR_CORRUPT) /* as err_set() */
+#endif
 
 static inline git_oid lib_oid(const struct git_id *id) {
         git_oid oid;

@@ -407,7 +407,7 @@ static int memory_describe(struct git_source *s, const struct git_id *commit, st
         run_hook(m, GIT_MEMORY_DESCRIBE);
         LOCKED(m);
         r = play(m, GIT_MEMORY_DESCRIBE, NULL, err);
-        if (r == 0)
+        if (r >= 0)
                 r = find_fetched(m, commit, &o, err);
         if (r < 0)
                 return r;
@@ -475,7 +475,7 @@ static int memory_read(struct git_source *s, const struct git_id *blob, size_t m
         run_hook(m, GIT_MEMORY_READ);
         LOCKED(m);
         r = play(m, GIT_MEMORY_READ, NULL, err);
-        if (r == 0)
+        if (r >= 0)
                 r = blob_content(m, blob, max_bytes < GIT_MAX_BLOB_BYTES ? max_bytes : GIT_MAX_BLOB_BYTES, a, &content,
                                  err);
         if (r < 0)

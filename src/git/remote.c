@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "git/remote.h"
 
+#include <assert.h>
 #include <pthread.h>
 
 #include "base/buf.h"
@@ -157,9 +158,11 @@ static int list_local_refs(struct remote *r, const struct str *names, size_t cou
         if (r->current && access(git_repository_path(r->current->repo), F_OK) < 0)
                 close_all(r); /* moved away: an open repository without its folder would seem to be empty */
         rc = open_current(r, err);
-        if (rc == 0)
-                *ret = look_up_refs(r->current->repo, names, count, a);
-        return rc;
+        if (rc < 0)
+                return rc;
+        assert(r->current); /* in place: there is no store that could be empty */
+        *ret = look_up_refs(r->current->repo, names, count, a);
+        return 0;
 }
 
 /* The refs that the names may begin; all branches and tags when there are no names. */

@@ -225,7 +225,7 @@ int smart_list_refs(struct smart *s, const struct str *prefixes, size_t count, s
         struct pkt_advert advert;
         int r = smart_get_refs(s, true, &body, err);
 
-        if (r == 0)
+        if (r >= 0)
                 r = pkt_parse_advert(buf_str(&body), a, &advert, err);
         if (r < 0)
                 return r;

@@ -69,9 +69,9 @@ static int find_owners(struct truce_owners *o, const struct value *live, const s
         struct field_path path;
         int r = lib_type(live, crd, o->arena, &type, err);
 
-        if (r == 0)
+        if (r >= 0)
                 r = managed_parse(live, o->arena, m, err);
-        if (r == 0)
+        if (r >= 0)
                 r = path_at(live, type, pointer, o->arena, &path, err);
         if (r < 0)
                 return r;

@@ -32,10 +32,11 @@ static int parse_entry(const struct value *v, struct arena *a, struct managed_en
 
 int managed_parse(const struct value *object, struct arena *a, struct managed *ret_managed, struct err *err) {
         const struct value *list = value_path(object, "metadata", "managedFields", NULL);
-        size_t count = value_count(list);
 
         if (list && list->kind != VALUE_LIST && list->kind != VALUE_NULL)
                 return err_set(err, ERR_PARSE, "managedFields is a %s, not a list", value_kind_name(list->kind));
+
+        size_t count = list && list->kind == VALUE_LIST ? list->list.count : 0;
         if (count > MANAGED_MAX_ENTRIES)
                 return err_set(err, ERR_LIMIT, "%zu entries in managedFields, more than %d", count,
                                MANAGED_MAX_ENTRIES);
