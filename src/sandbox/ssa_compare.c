@@ -50,7 +50,7 @@ static struct triple compare_members(const struct schema *type, const struct val
         for (size_t i = 0, j = 0; i < left || j < right;) {
                 const struct value_member *x = i < left ? &l->map.members[i] : NULL;
                 const struct value_member *y = j < right ? &r->map.members[j] : NULL;
-                int order = !x ? 1 : !y ? -1 : str_cmp(x->key, y->key);
+                int order = i == left ? 1 : j == right ? -1 : str_cmp(x->key, y->key);
                 struct str key = order > 0 ? y->key : x->key;
                 const struct schema *below = schema_field(type, key);
                 struct triple t = compare_node(below, order <= 0 ? x->value : NULL, order >= 0 ? y->value : NULL, a);

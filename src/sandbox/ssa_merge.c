@@ -178,7 +178,7 @@ static const struct value *merge_members(const struct schema *type, const struct
         while (i < l->map.count || j < r->map.count) {
                 const struct value_member *x = i < l->map.count ? &l->map.members[i] : NULL;
                 const struct value_member *y = j < r->map.count ? &r->map.members[j] : NULL;
-                int order = !x ? 1 : !y ? -1 : str_cmp(x->key, y->key);
+                int order = i == l->map.count ? 1 : j == r->map.count ? -1 : str_cmp(x->key, y->key);
 
                 members[count] = order > 0 ? *y : *x;
                 if (order == 0)
