@@ -214,17 +214,19 @@ static void note_change(struct check *c, const struct sandbox_commit *commit, st
 
 /* ---- commits ---- */
 
+/* Two applications may know one object: the entry of whoever made it, if there is one. */
 static struct inventory_entry *stored_entry(const struct check *c, struct str id) {
+        struct inventory_entry *found = NULL;
         size_t at = 0;
         void *inv;
 
         while (map_next(c->inventories, &at, NULL, &inv)) {
                 struct inventory_entry *e = inventory_find(inv, id);
 
-                if (e)
-                        return e;
+                if (e && (!found || (found->flags & INVENTORY_ADOPTED)))
+                        found = e;
         }
-        return NULL;
+        return found;
 }
 
 /* What the agent would read if it were started now. */
@@ -235,6 +237,10 @@ static void note_inventory(struct check *c, const struct sandbox_commit *commit)
             !str_starts(commit->name, prefix))
                 return;
         map_remove(c->inventories, commit->name);
+        if (!check_is_ours(commit)) {
+                map_free(c->done); /* what was noted since the last save is read over */
+                c->done = map_new(free);
+        }
         if (!commit->after)
                 return;
         struct inventory *inv = inventory_new();
