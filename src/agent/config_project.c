@@ -43,7 +43,7 @@ static struct str text_of(struct reader *r, const struct value *map, const char 
 
         if (v && !value_is(v, VALUE_STRING) && !value_is(v, VALUE_NULL))
                 reader_error(r, v->line, "%s: %s must be a string", path, key);
-        if (glob_check(value_text(v), &err) < 0)
+        if (v && glob_check(value_text(v), &err) < 0)
                 reader_error(r, v->line, "%s: %s: %s", path, key, err.msg);
         return value_text(v);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/show.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "cli/cli.h"
@@ -86,7 +87,7 @@ void show_free(struct show *s) {
         if (!s)
                 return;
         while (s->failure_count)
-                drop_failure(s, 0);
+                drop_failure(s, s->failure_count - 1);
         free(s->failures);
         free(s->waiting);
         map_free(s->counted);
@@ -381,6 +382,7 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
                 say(app, rejected->msg);
                 return;
         }
+        assert(set); /* it is in force */
         s->totals.failed += set->error_count;
         if (s->format != SHOW_TEXT)
                 return;

@@ -210,6 +210,8 @@ static bool is_run_at(const struct scrub *s, size_t at, const char *run) {
 static void hide_run(struct scrub *s, const char *run) {
         size_t low = 0, high = s->count;
 
+        if (s->count == 0)
+                return; /* the text is shorter than any run */
         while (low < high) {
                 size_t at = (low + high) / 2;
 

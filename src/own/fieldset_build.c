@@ -43,7 +43,7 @@ static void join_equal(struct fieldset_builder *b, struct arena *a) {
 struct fieldset fieldset_build_end(struct fieldset_builder *b, struct arena *a, bool member) {
         struct fieldset set = { .member = member };
 
-        if (!is_sorted(b))
+        if (b->count > 1 && !is_sorted(b))
                 join_equal(b, a);
         if (b->count) {
                 struct fieldset_child *children = arena_alloc(a, b->count * sizeof *children);
