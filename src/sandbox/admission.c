@@ -98,7 +98,7 @@ int sandbox_set_rules(struct sandbox *s, const struct value *document, struct er
                 return err_set(err, ERR_INVAL, "rules: the document knows only the key rules");
         if (list && !value_is(list, VALUE_LIST))
                 return err_set(err, ERR_INVAL, "rules: must be a list");
-        rules->count = value_count(list);
+        rules->count = list ? list->list.count : 0;
         rules->items = mem_zalloc((rules->count + 1) * sizeof *rules->items);
         for (size_t i = 0; i < rules->count; i++) {
                 int r = read_rule(list->list.items[i], i, rules->arena, &rules->items[i], err);

@@ -116,9 +116,9 @@ static void index_owners(struct gc *g, struct shelf *shelf, const struct version
 
         if (before && after && value_equal(old, now))
                 return;
-        for (size_t i = 0; i < old->list.count; i++)
+        for (size_t i = 0; before && i < old->list.count; i++)
                 forget_dependent(g, value_text(value_getc(old->list.items[i], "uid")), shelf, before);
-        for (size_t i = 0; i < now->list.count; i++)
+        for (size_t i = 0; after && i < now->list.count; i++)
                 note_dependent(g, value_text(value_getc(now->list.items[i], "uid")), shelf, after);
 }
 

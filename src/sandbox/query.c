@@ -60,13 +60,13 @@ struct str query_decode(struct str s, bool is_query, struct arena *a) {
 
 struct query query_parse(struct str text, struct arena *a) {
         struct query_pair *pairs;
-        size_t count = text.n > 0, max = 1;
+        size_t count = 0, max = 1;
         struct str part;
 
         for (size_t i = 0; i < text.n; i++)
                 max += text.p[i] == '&';
         pairs = arena_alloc(a, max * sizeof *pairs);
-        for (count = 0; str_next(&text, '&', &part);) {
+        while (str_next(&text, '&', &part)) {
                 ptrdiff_t equals = str_find(part, '=', 0);
                 size_t name_end = equals < 0 ? part.n : (size_t)equals;
 

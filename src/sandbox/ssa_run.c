@@ -8,11 +8,10 @@
 #include "sandbox/ssa_impl.h"
 
 /* The server's 500s carry plain messages. */
-static int fail(struct err *err, const char *what, struct str detail) {
-        err_set(err, ERR_INVAL, "%s%.*s", what, STR_FMT(detail));
+static void refuse_version(struct str api_version, struct err *err) {
+        err_set(err, ERR_INVAL, "request to convert CR to an invalid group/version: %.*s", STR_FMT(api_version));
         if (err)
                 err->http_status = 500;
-        return ERR_INVAL;
 }
 
 static const struct type *type_in(const struct ssa_run *r, struct str api_version) {
@@ -38,8 +37,10 @@ int ssa_view_make(const struct ssa_run *r, const struct value *object, struct st
         const struct type *type = type_in(r, api_version);
         bool gone_fails = r->how->versions && r->how->versions->gone_fails;
 
-        if (!type && gone_fails)
-                return fail(err, "request to convert CR to an invalid group/version: ", api_version);
+        if (!type && gone_fails) {
+                refuse_version(api_version, err);
+                return ERR_INVAL;
+        }
         if (!type)
                 return ERR_NOTFOUND;
         *ret = (struct ssa_view){ type->schema, convert(r, object, api_version) };

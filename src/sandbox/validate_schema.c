@@ -146,12 +146,13 @@ static void validate_as(const struct node *n, const struct value *schema, struct
 
 static void check_any_of(const struct node *n, struct result *r) {
         const struct value *any = get(n->schema, "anyOf");
+        size_t count = list_count(any);
         struct result best, one;
         bool has_best = false, valid = false;
 
-        if (!list_count(any))
+        if (count == 0)
                 return;
-        for (size_t i = 0; i < list_count(any) && !valid; i++) {
+        for (size_t i = 0; i < count && !valid; i++) {
                 validate_as(n, item_of(any, i), &one);
                 valid = !one.first;
                 if (valid || !has_best || one.matches > best.matches)
