@@ -85,16 +85,16 @@ static struct str vformat(struct arena *a, const char *fmt, va_list ap) {
                 _text;                                                                                                 \
         })
 
-int status_refuse(struct call *c, int code, const char *reason, const struct status_details *details, const char *fmt,
+int(status_refuse)(struct call *c, int code, const char *reason, const struct status_details *details, const char *fmt,
                   ...) {
         return refuse(c, code, reason, details, FORMATTED(c, fmt));
 }
 
-int status_bad_request(struct call *c, const char *fmt, ...) {
+int(status_bad_request)(struct call *c, const char *fmt, ...) {
         return refuse(c, 400, "BadRequest", NULL, FORMATTED(c, fmt));
 }
 
-int status_internal(struct call *c, const char *fmt, ...) {
+int(status_internal)(struct call *c, const char *fmt, ...) {
         return refuse(c, 500, NULL, NULL, FORMATTED(c, fmt));
 }
 

@@ -45,6 +45,13 @@ int status_too_large_rv(struct call *c, uint64_t rv);
 /* 429 with Retry-After. */
 int status_too_many(struct call *c, struct str message, const struct cause *cause);
 
+#ifdef __clang_analyzer__
+/* What clang's analyzer cannot see from a declaration: they return -1. */
+#define status_refuse(...) err_is((status_refuse)(__VA_ARGS__), -1)
+#define status_bad_request(...) err_is((status_bad_request)(__VA_ARGS__), -1)
+#define status_internal(...) err_is((status_internal)(__VA_ARGS__), -1)
+#endif
+
 /* The Status of a deletion that worked. */
 void status_deleted(struct call *c, struct str name, struct str uid);
 /* The text of a Status, for an ERROR event. */
