@@ -86,7 +86,7 @@ static struct str vformat(struct arena *a, const char *fmt, va_list ap) {
         })
 
 int(status_refuse)(struct call *c, int code, const char *reason, const struct status_details *details, const char *fmt,
-                  ...) {
+                   ...) {
         return refuse(c, code, reason, details, FORMATTED(c, fmt));
 }
 
