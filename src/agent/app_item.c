@@ -96,24 +96,26 @@ void item_hold(struct item *item) {
         app_wake(app, item->hold_until_ms);
 }
 
+/* What the decision keeps of last time's is borrowed from there: the copy is made before that goes. */
 void item_keep_withheld(struct item *item, const struct decision *decision) {
+        _cleanup_(arena_freep) struct arena *old = NULL;
+        struct decide_withheld *copy = NULL;
+
         if (decision->withheld == item->withheld)
                 return;
-        arena_free(item->withheld_arena);
-        item->withheld_arena = NULL;
-        item->withheld = NULL;
-        item->withheld_count = decision->withheld_count;
-        if (!item->withheld_count)
-                return;
-        item->withheld_arena = arena_new(0);
-        struct decide_withheld *copy = arena_alloc(item->withheld_arena, item->withheld_count * sizeof *copy);
-        for (size_t i = 0; i < item->withheld_count; i++)
+        old = TAKE_PTR(item->withheld_arena);
+        if (decision->withheld_count) {
+                item->withheld_arena = arena_new(0);
+                copy = arena_alloc(item->withheld_arena, decision->withheld_count * sizeof *copy);
+        }
+        for (size_t i = 0; i < decision->withheld_count; i++)
                 copy[i] = (struct decide_withheld){
                         field_path_dup(item->withheld_arena, decision->withheld[i].path),
                         arena_str(item->withheld_arena, decision->withheld[i].manager),
                         arena_str(item->withheld_arena, decision->withheld[i].subresource),
                 };
         item->withheld = copy;
+        item->withheld_count = decision->withheld_count;
 }
 
 /* The request got lost, or lost a race: it says nothing about the object, and is tried again soon and without end. */
