@@ -4,6 +4,7 @@
  * negative indexes count from the end, `replace` of a missing member adds it, a container that is not there and one
  * that is no container are the same "missing path".
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,6 +199,7 @@ static const struct value *put_back(struct patcher *p, const struct value *doc, 
         if (at + 1 >= r->count)
                 return holder;
         get_in(doc, r->tokens[at], &next, NULL);
+        assert(next); /* container_of() went this way */
         next = put_back(p, next, r, at + 1, holder);
         set_in(p, doc, r->tokens[at], next, &out);
         return out;
