@@ -143,10 +143,10 @@ static int apply_config(struct scaling *s, const struct value **ret) {
         if (serve_config(s->c, SCALE_VERSION, STR("Scale"), &config) < 0)
                 return -1;
         if (s->c->kind->is_custom && value_count(value_path(s->before, "metadata", "managedFields", NULL)) == 0)
-                return status_internal(s->c,
-                                       "failed to create manager for existing fields: failed to convert live object (/; "
-                                       "autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid "
-                                       "group/version: autoscaling/v1");
+                return status_internal(
+                        s->c, "failed to create manager for existing fields: failed to convert live object (/; "
+                              "autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid "
+                              "group/version: autoscaling/v1");
         s->how.force = query_bool(&s->c->query, "force");
         int r = ssa_apply(s->type, s->before, config, &s->how, s->c->a, ret, &conflicts, &err);
         if (r == ERR_CONFLICT)
@@ -167,8 +167,7 @@ static int new_scale(struct scaling *s, enum kube_method method, const struct va
 
         if (method == KUBE_PATCH && serve_is_apply(c))
                 return apply_config(s, ret);
-        if (method == KUBE_PATCH &&
-            body_patched(c, s->type, SCALE_VERSION, STR("Scale"), s->before, &scale) < 0)
+        if (method == KUBE_PATCH && body_patched(c, s->type, SCALE_VERSION, STR("Scale"), s->before, &scale) < 0)
                 return -1;
         if (serve_check_names(c, scale) < 0)
                 return -1;
@@ -199,7 +198,14 @@ static const struct value *scaled_parent(struct call *c, const struct ssa_scale 
         parent = with_path(c, parent, paths_of(c->kind).replicas, replicas ? replicas : value_int(c->a, 0, 0));
         if (rv.n)
                 parent = meta_with_text(parent, "resourceVersion", rv, c->a);
-        return meta_with(parent, "managedFields", managed, c->a);
+        parent = meta_with(parent, "managedFields", managed, c->a);
+        if (!c->kind->is_custom)
+                return parent;
+        /* Nobody defaults what is stored here; reading does. */
+        const struct value *read =
+                codec_default(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, parent, c->a);
+        c->unread = !value_equal(read, parent);
+        return read;
 }
 
 static const struct type *scale_type(struct call *c) {
@@ -210,7 +216,10 @@ static struct scaling scaling_of(struct call *c, const struct value *parent, con
         struct scaling s = {
                 .c = c,
                 .type = scale_type(c),
-                .how = { .manager = c->manager, .subresource = STR("scale"), .api_version = SCALE_VERSION, .now = c->now },
+                .how = { .manager = c->manager,
+                         .subresource = STR("scale"),
+                         .api_version = SCALE_VERSION,
+                         .now = c->now },
         };
 
         s.before = meta_with(scale_of(c, parent), "managedFields", ssa_scale_entries(versions, parent, c->a), c->a);
@@ -255,9 +264,10 @@ static bool check_path(const struct value *object, struct str path, enum value_k
         }
         if (!*ret || rest.n || (*ret)->kind == kind)
                 return *ret && !rest.n;
-        causes_add(out, "FieldValueInvalid", path, "Invalid value: %s: %.*s accessor error: %.*s is of the type %s, expected %s",
-                   shown, STR_FMT(path), STR_FMT(patch_go_text(*ret, out->arena)),
-                   (*ret)->kind == VALUE_NULL ? "<nil>" : patch_go_type(*ret), kind == VALUE_INT ? "int64" : "string");
+        causes_add(out, "FieldValueInvalid", path,
+                   "Invalid value: %s: %.*s accessor error: %.*s is of the type %s, expected %s", shown, STR_FMT(path),
+                   STR_FMT(patch_go_text(*ret, out->arena)), (*ret)->kind == VALUE_NULL ? "<nil>" : patch_go_type(*ret),
+                   kind == VALUE_INT ? "int64" : "string");
         return false;
 }
 
@@ -303,7 +313,8 @@ int scale_set(struct call *c, struct version *live, int64_t replicas) {
         const struct value *parent = write_live(c, held);
         struct ssa_scale versions = scale_versions(c);
         struct scaling s = scaling_of(c, parent, &versions);
-        const struct value *scale = value_with_path(c->a, s.before, path, ARRAY_LEN(path), value_int(c->a, replicas, 0));
+        const struct value *scale =
+                value_with_path(c->a, s.before, path, ARRAY_LEN(path), value_int(c->a, replicas, 0));
 
         scale = ssa_update(s.type, s.before, scale, &s.how, c->a);
         c->at.subresource = STR("scale");

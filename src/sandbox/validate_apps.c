@@ -282,7 +282,10 @@ void check_stateful_set(struct check *c) {
         check_stateful_selector(c, at, spec);
         check_always(c, get(spec, "template"), "StatefulSet");
         check_selector_immutable(c);
-        check_spec_immutable(c, "volumeClaimTemplates");
+        if (c->live &&
+            !same_semantically(get(spec, "volumeClaimTemplates"), get(spec_of(c->live), "volumeClaimTemplates")))
+                fault_invalid_raw(c, AT(at, "volumeClaimTemplates"),
+                                  go_claims_text(get(spec, "volumeClaimTemplates"), c->a), "field is immutable");
         check_spec_immutable(c, "serviceName");
         check_spec_immutable(c, "podManagementPolicy");
 }

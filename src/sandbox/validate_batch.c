@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Job and CronJob. */
+#include "sandbox/go_struct.h"
 #include "sandbox/validate_cron.h"
 #include "sandbox/validate_kinds.h"
 
@@ -276,8 +277,7 @@ static bool is_suspended(const struct value *job) {
 }
 
 static void check_job_update(struct check *c, const struct at *at, const struct value *spec) {
-        static const char *const fixed[] = { "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy",
-                                             "successPolicy" };
+        static const char *const fixed[] = { "backoffLimitPerIndex", "managedBy", "successPolicy" };
         const struct value *before = get(c->live, "spec"), *old_template = get(before, "template");
         bool rests = truth_of(before, "suspend") && int_of(get(c->live, "status"), "active") == 0 &&
                      (!value_path(c->live, "status", "startTime", NULL) || is_suspended(c->live));
@@ -292,12 +292,19 @@ static void check_job_update(struct check *c, const struct at *at, const struct 
                 fault_invalid_raw(c, AT(at, "selector"), selector_json(get(spec, "selector"), c->a),
                                   "field is immutable");
         if (rests) {
+                const struct value *pod = value_path(spec, "template", "spec", NULL);
+
                 old_template = with_free_parts(c, old_template, get(spec, "template"));
-                check_immutable(
-                        c, AT(at, "template.spec"), value_path(spec, "template", "spec", NULL),
-                        with_resources(c, get(old_template, "spec"), value_path(spec, "template", "spec", NULL)));
-        } else
-                check_immutable(c, AT(at, "template"), get(spec, "template"), old_template);
+                if (!same_semantically(pod, with_resources(c, get(old_template, "spec"), pod)))
+                        fault_invalid_raw(c, AT(at, "template.spec"), go_struct_json("core.PodSpec", pod, c->a),
+                                          "field is immutable");
+        } else if (!same_semantically(get(spec, "template"), old_template))
+                fault_invalid_raw(c, AT(at, "template"), go_template_text(get(spec, "template"), c->a),
+                                  "field is immutable");
+        check_immutable(c, AT(at, "completionMode"), get(spec, "completionMode"), get(before, "completionMode"));
+        if (!same_semantically(get(spec, "podFailurePolicy"), get(before, "podFailurePolicy")))
+                fault_invalid_raw(c, AT(at, "podFailurePolicy"),
+                                  go_failure_policy_text(get(spec, "podFailurePolicy"), c->a), "field is immutable");
         for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
                 check_immutable(c, AT_STR(at, str_from(fixed[i])), get(spec, fixed[i]), get(before, fixed[i]));
 }

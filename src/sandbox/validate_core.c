@@ -22,7 +22,7 @@ static void check_frozen(struct check *c, const char *const *fields) {
         if (!truth_of(c->object, "immutable"))
                 fault_forbidden(c, AT(NULL, "immutable"), "field is immutable when `immutable` is set");
         for (; *fields; fields++)
-                if (!same_semantically(get(c->object, *fields), get(c->live, *fields)))
+                if (!same(get(c->object, *fields), get(c->live, *fields)))
                         fault_forbidden(c, AT_STR(NULL, str_from(*fields)),
                                         "field is immutable when `immutable` is set");
 }

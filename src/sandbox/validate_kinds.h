@@ -54,6 +54,12 @@ void check_crd(struct check *c);
 void check_api_service(struct check *c);
 void check_webhooks(struct check *c);
 
+/* As the server's Go structs print (validate_go.c): a PodTemplateSpec, a list of PersistentVolumeClaims. */
+struct str go_template_text(const struct value *template, struct arena *a);
+struct str go_claims_text(const struct value *claims, struct arena *a);
+/* … a Job's PodFailurePolicy. */
+struct str go_failure_policy_text(const struct value *policy, struct arena *a);
+
 /* A custom resource: its values against the schema, its lists, its scale. */
 void check_custom(struct check *c);
 /* … of which only the status was written. */
