@@ -9,6 +9,7 @@
  *   error                               why it cannot be, or why Git cannot be read; absent: all is well
  *   counts, objects                     synced/all/failed, all
  *   repo, path, namespace               where it is from and where it goes
+ *   fights                              fields that are left alone for a while as somebody fights over them; a text each
  *   changed                             when any of this became different, in ms
  */
 #include "agent/agent_impl.h"
@@ -43,6 +44,13 @@ static void add_last(struct value_map_builder *b, const struct value *old) {
         }
 }
 
+static void add_fights(struct value_map_builder *b, const struct entry *e, struct arena *a) {
+        const struct value *lines = app_fight_lines(e->app, a);
+
+        if (value_count(lines))
+                value_map_add(b, STR("fights"), lines, 0);
+}
+
 static void add_in_force(struct value_map_builder *b, const struct entry *e, struct arena *a) {
         struct app_counts c;
 
@@ -55,6 +63,7 @@ static void add_in_force(struct value_map_builder *b, const struct entry *e, str
         add_text(b, a, "repo", e->config->repo_url);
         add_text(b, a, "path", e->config->path);
         add_text(b, a, "namespace", e->config->destination_namespace);
+        add_fights(b, e, a);
 }
 
 /* Texts of which each is all there is to tell; the subject and the number of objects follow from commit and counts. */
@@ -66,7 +75,8 @@ static bool tells_the_same(const struct value *x, const struct value *y) {
                 if (!str_eq(value_text(value_getc(x, keys[i])), value_text(value_getc(y, keys[i]))))
                         return false;
         }
-        return value_is(x, VALUE_MAP);
+        const struct value *was = value_getc(x, "fights"), *is = value_getc(y, "fights");
+        return value_is(x, VALUE_MAP) && (was == is || (was && is && value_equal(was, is)));
 }
 
 /* The old text stays as long as it tells the same: `changed` is when it last became different. */

@@ -49,6 +49,7 @@ void app_free(struct app *app) {
         free(app->crds);
         told_clear(&app->told_crd);
         told_clear(&app->told_slow);
+        app_fights_free(app);
         buf_done(&app->status);
         free(app);
 }

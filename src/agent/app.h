@@ -71,6 +71,12 @@ struct app_counts {
         size_t by_fingerprint, by_proof, dry_runs, writes, requests;
 };
 
+/* Fights that began (own/fight.h), by opponent and kind. */
+struct app_fights {
+        char *manager, *kind;
+        uint64_t count;
+};
+
 struct app;
 
 struct app_hooks {
@@ -169,6 +175,10 @@ bool app_is_observed(const struct app *app);
 bool app_is_final(const struct app *app);
 enum app_sync_status app_sync_status(const struct app *app);
 void app_counts(const struct app *app, struct app_counts *ret_counts);
+/* Fights since the start; borrowed. */
+const struct app_fights *app_fights(const struct app *app, size_t *ret_count);
+/* Fights that go on, a line of text each: who with whom about what, until when nothing is done. A list of texts. */
+const struct value *app_fight_lines(const struct app *app, struct arena *a);
 /* Why there is trouble with the application as a whole (inventory unreadable …); code 0: none. */
 const struct err *app_err(const struct app *app);
 const struct inventory *app_inventory(const struct app *app); /* NULL before it was read */

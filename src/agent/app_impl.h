@@ -8,6 +8,7 @@
 #include "agent/app.h"
 #include "agent/failpoint.h"
 #include "agent/types.h"
+#include "own/fight.h"
 #include "sync/backoff.h"
 #include "sync/prune.h"
 
@@ -59,6 +60,9 @@ struct item {
         const struct decide_withheld *withheld;
         size_t withheld_count;
         struct hash128 told_notes;    /* of the notes that were told last */
+        struct hash128 written;       /* of the desired text that was written last: a write of the same is a heal */
+        struct fight_book fights;
+        int64_t pause_until_ms;       /* SYNCED: a path that was left alone is tried again then; 0: none is */
 };
 
 struct queue {
@@ -124,6 +128,8 @@ struct app {
         int64_t promised_since_ms;    /* 0: not yet looked at; the promise is believed for a while only */
         size_t awaited;               /* items with awaited_rv */
         struct app_counts counts;
+        struct app_fights *fights;    /* rows of the metric */
+        size_t fights_count, fights_cap;
         struct err err;
         struct buf status;
         size_t extra;                 /* objects that would be pruned, were it allowed */
@@ -187,6 +193,18 @@ void item_hold(struct item *item);
 void item_forget_hold(struct item *item);
 /* Keeps what a decision left out of our apply, for the next one. */
 void item_keep_withheld(struct item *item, const struct decision *decision);
+
+/*
+ * A write has answered: what it wrote back over others' values counts in fights when it was a heal. `before` and `owners`
+ * are of the live object it was decided on, `ours` what we own of `after`.
+ */
+void item_note_write(struct item *item, const struct value *before, const struct managed *owners,
+                     const struct value *after, const struct fieldset *ours, const struct schema *type, struct arena *a);
+/* Paths that are fought over and not enforced now; both live in the arena. */
+size_t item_paused(const struct item *item, struct arena *a, const struct decide_paused **ret_paused);
+void app_fights_free(struct app *app);
+/* A decision was carried out: pauses that are over need no more looks of their own. */
+void item_pauses_are_looked_at(struct item *item);
 /* Makes sure that retries and holds are looked at by `at_ms` of the loop's clock. */
 void app_wake(struct app *app, int64_t at_ms);
 

@@ -11,6 +11,7 @@ void item_free(void *p) {
 
         op_free(item->op);
         arena_free(item->withheld_arena);
+        fight_book_done(&item->fights);
         free(item->awaited_rv);
         free(item);
 }
@@ -222,11 +223,18 @@ void item_finish_unstarted(struct item *item, enum item_state state, enum outcom
         item_finish(item, state, &o, err);
 }
 
+/* The earlier of two moments of which 0 is none. */
+static int64_t sooner(int64_t a_ms, int64_t b_ms) {
+        return a_ms && (!b_ms || a_ms < b_ms) ? a_ms : b_ms;
+}
+
 /* When the item wants to be looked at again by itself; 0: it does not. */
 static int64_t item_due_ms(const struct item *item) {
         if (item->state == ITEM_FAILED || item->state == ITEM_REFUSED)
                 return item->retry_at_ms;
-        return item->state == ITEM_SYNCED ? item->hold_until_ms : 0;
+        if (item->state != ITEM_SYNCED)
+                return 0;
+        return sooner(item->hold_until_ms, item->pause_until_ms);
 }
 
 static void forget_due(struct app *app, int64_t now_ms) {
@@ -257,7 +265,7 @@ void app_retry_due(void *ctx) {
                         app_wake(app, due_ms);
                         continue;
                 }
-                item->read_first = true;
+                item->read_first |= due_ms != item->pause_until_ms; /* what was fought over is watched all the time */
                 item_queue(item);
         }
         forget_due(app, now_ms);

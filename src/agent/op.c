@@ -138,6 +138,7 @@ static void done(struct op *op) {
         struct outcome o = { 0 };
 
         replicas_are_settled(op->item);
+        item_pauses_are_looked_at(op->item);
         if (op->wrote || op->created) {
                 o.kind = op->created ? OUTCOME_CREATED : OUTCOME_CONFIGURED;
                 o.before = before_value(op);
@@ -445,9 +446,16 @@ static bool may_need_hand_over(struct op *op) {
         return has_scaler(op) || op->decision.withheld_count > 0;
 }
 
+static void note_write(struct op *op, const struct value *before, const struct managed *owners) {
+        const struct managed_entry *ours = managed_ours(&op->managed);
+
+        item_note_write(op->item, before, owners, op->in.live, ours ? ours->set : NULL, op->in.type, op->arena);
+}
+
 static void apply_answered(struct op *op, const struct kube_result *result) {
         struct err err = { 0 };
         const struct value *old = op->in.live;
+        struct managed owners = op->managed;
 
         failpoint("after-apply");
         if (!op->before && old)
@@ -460,6 +468,7 @@ static void apply_answered(struct op *op, const struct kube_result *result) {
                 return;
         }
         op->wrote |= !str_eq(rv_of(old), rv_of(op->in.live));
+        note_write(op, old, &owners);
         note_converged(op);
         if (may_need_hand_over(op) && ++op->rounds < OP_MAX_ROUNDS)
                 begin_round(op, result->body);
@@ -739,6 +748,7 @@ static void begin_round(struct op *op, struct str whole) {
                 .withheld_count = op->item->withheld_count,
                 .kept_left_git = op->item->replicas_left,
         };
+        op->in.paused_count = item_paused(op->item, op->arena, &op->in.paused);
         if (json_parse(op->item->desired->text, op->arena, &op->in.desired, &err) < 0 || read_live(op, whole, &err) < 0) {
                 fail(op, &err);
                 return;

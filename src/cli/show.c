@@ -258,7 +258,7 @@ static void note_failure(struct show *s, const struct outcome *o) {
 static const char *note_word(enum decide_note_kind kind) {
         static const char *const words[] = {
                 [DECIDE_YIELDED] = "yielded", [DECIDE_REPORTED] = "reported", [DECIDE_HELD] = "held",
-                [DECIDE_EXTRA] = "extra",
+                [DECIDE_EXTRA] = "extra",     [DECIDE_PAUSED] = "fought over",
         };
 
         return (size_t)kind < ARRAY_LEN(words) ? words[kind] : NULL;

@@ -123,6 +123,20 @@ static void print_table(const struct value *rows, int64_t now_ms) {
                 print_row(rows->list.items[i], now_ms);
 }
 
+/* After the table: a line is long. */
+static void print_fights(const struct value *rows) {
+        for (size_t i = 0; i < value_count(rows); i++) {
+                const struct value *lines = value_getc(rows->list.items[i], "fights");
+
+                for (size_t k = 0; k < value_count(lines); k++) {
+                        _cleanup_(buf_done) struct buf out = buf_make(64 * 1024);
+
+                        text_add(&out, value_text(lines->list.items[k]));
+                        printf("fight: %s\n", out.p);
+                }
+        }
+}
+
 static void list_inventories(struct status *s) {
         static const struct kube_list_handler handler = { on_item, NULL, on_done };
         struct str selector = arena_strf(s->arena, STORE_LABEL_INSTALLATION "=%.*s",
@@ -147,6 +161,7 @@ static int show(struct status *s, const struct status_flags *flags) {
                 puts(out.p);
         } else if (value_count(rows)) {
                 print_table(rows, loop_wall_ms(s->session.loop));
+                print_fights(rows);
         } else {
                 printf("no application of installation '%.*s' has been synced yet\n",
                        STR_FMT(s->session.config->agent.installation_id));

@@ -126,6 +126,7 @@ static const struct note_words note_words[] = {
         [DECIDE_HANDOVER_DUE] = { "not compared", "to be handed to ", "is left out" },
         [DECIDE_HELD] = { "held", "by ", "comes back later" },
         [DECIDE_EXTRA] = { "not in Git", "added by ", "" },
+        [DECIDE_PAUSED] = { "fought over", "now by ", "is not applied" },
 };
 
 /* A scaler's Git value has one use. */

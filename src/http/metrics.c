@@ -72,6 +72,26 @@ static void print_decisions(const struct agent *agent, struct buf *out) {
         }
 }
 
+static void print_fights(const struct agent *agent, struct buf *out) {
+        head(out, "truce_field_fights_total", "counter",
+             "Fields that were left alone for a while because another manager wrote them again and again.");
+        for (size_t i = 0; i < agent_app_count(agent); i++) {
+                struct app *app = agent_app(agent, i);
+                size_t count;
+                const struct app_fights *rows = app_fights(app, &count);
+
+                for (size_t k = 0; k < count; k++) {
+                        buf_addc(out, "truce_field_fights_total{application=\"");
+                        add_label(out, app_config(app)->instance);
+                        buf_addc(out, "\",manager=\"");
+                        add_label(out, str_from(rows[k].manager));
+                        buf_addc(out, "\",kind=\"");
+                        add_label(out, str_from(rows[k].kind));
+                        buf_addf(out, "\"} %llu\n", (unsigned long long)rows[k].count);
+                }
+        }
+}
+
 static void stage(struct buf *out, const char *name, int64_t from_ms, int64_t to_ms) {
         buf_addf(out, "truce_commit_latency_seconds{stage=\"%s\"} %.15g\n", name,
                  from_ms && to_ms ? (double)(to_ms - from_ms) / 1000 : 0.0);
@@ -129,6 +149,7 @@ void metrics_print(const struct agent *agent, int64_t longest_turn_us, struct bu
         print_sync_status(agent, out);
         print_objects(agent, out);
         print_decisions(agent, out);
+        print_fights(agent, out);
         print_agent(&stats, out);
         print_transport(&stats.api, out);
 }

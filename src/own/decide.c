@@ -126,6 +126,19 @@ static void yield_withheld(struct desk *d) {
                         desk_withhold(d, &d->in->withheld[i], DECIDE_REPORTED, "another owner is left alone");
 }
 
+/* Only what the other one has taken: a path that stands as Git wants it is kept, or it would be given away. */
+static void yield_paused(struct desk *d) {
+        for (size_t i = 0; i < d->in->paused_count; i++) {
+                const struct decide_paused *p = &d->in->paused[i];
+                const struct value *want = field_path_find(d->in->desired, p->path, d->type);
+                const struct value *have = field_path_find(d->in->live, p->path, d->type);
+
+                if (d->in->live && want && !(have && value_equal(want, have)))
+                        yield(d, p->path,
+                              (struct decide_note){ .kind = DECIDE_PAUSED, .owner = p->manager, .rule = p->rule });
+        }
+}
+
 static int check_input(const struct decide_input *in, struct err *err) {
         const struct value *metadata = value_getc(in->desired, "metadata");
 
@@ -167,6 +180,7 @@ void desk_yield(struct desk *d) {
         yield_replicas(d);
         yield_ignored(d);
         yield_withheld(d);
+        yield_paused(d);
 }
 
 struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p) {
@@ -441,7 +455,7 @@ const char *decide_note_name(enum decide_note_kind k) {
         static const char *const names[] = {
                 [DECIDE_YIELDED] = "yielded", [DECIDE_REPORTED] = "reported", [DECIDE_TAKEN] = "taken",
                 [DECIDE_LEAVING] = "leaving", [DECIDE_STAYS] = "stays",       [DECIDE_HANDOVER_DUE] = "handover-due",
-                [DECIDE_HELD] = "held",       [DECIDE_EXTRA] = "extra",
+                [DECIDE_HELD] = "held",       [DECIDE_EXTRA] = "extra",       [DECIDE_PAUSED] = "paused",
         };
 
         return names[k];

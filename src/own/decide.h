@@ -46,6 +46,7 @@ enum decide_note_kind {
         DECIDE_HANDOVER_DUE, /* yielded, still ours: a hand-over comes first; diffs mask it */
         DECIDE_HELD,         /* its scaler or rule has gone; taken back when the hold is over */
         DECIDE_EXTRA,        /* a person's tool added it; Git has nothing there; left alone */
+        DECIDE_PAUSED,       /* fought over: left to the other one for a while */
 };
 
 struct decide_note {
@@ -61,6 +62,13 @@ struct decide_withheld {
         struct field_path path;
         struct str manager;
         struct str subresource;
+};
+
+/* A path that is fought over and not enforced now (own/fight.h). */
+struct decide_paused {
+        struct field_path path;
+        struct str manager; /* the other one */
+        const char *rule;   /* until when, and how to settle it */
 };
 
 struct decide_input {
@@ -79,6 +87,8 @@ struct decide_input {
         size_t ignored_count;
         const struct decide_withheld *withheld;
         size_t withheld_count;
+        const struct decide_paused *paused;
+        size_t paused_count;
 
         struct str foreign_tracker; /* who else tracks the live object; empty: nobody */
         bool replicas_hold;         /* its scaler has been gone for less than the hold */

@@ -83,8 +83,20 @@ static void tell(struct world *w, const char *where, const char *fmt, ...) {
         buf_addch(&w->told, '\n');
 }
 
+static void tell_notes(struct world *w, const struct outcome *o) {
+        for (size_t i = 0; i < o->note_count; i++) {
+                _cleanup_(buf_done) struct buf path = buf_make(64 * 1024);
+                const struct decide_note *n = &o->notes[i];
+
+                field_path_print(n->path, &path);
+                tell(w, "note", "%s %s %s, owner %.*s: %s", o->id, decide_note_name(n->kind), path.p, STR_FMT(n->owner), n->rule);
+        }
+}
+
 static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         (void)app;
+        if (o->notes_are_new)
+                tell_notes(ctx, o);
         tell(ctx, "outcome", "%s %s%s%s%s%s", o->id, outcome_name(o->kind), o->reason[0] ? ": " : "", o->reason,
              o->err ? " because " : "", o->err ? o->err->msg : "");
 }

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fights over fields: own/fight.h counts them for each object, here is what is done and told about them.
+ */
+#include "agent/app_impl.h"
+
+#include <time.h>
+
+#define LINE_MAX_BYTES 16384
+#define ROWS_MAX       256 /* of the metric; what is above counts as manager "" */
+
+static void print_time(int64_t wall_ms, struct buf *out) {
+        time_t seconds = (time_t)(wall_ms / 1000);
+        struct tm tm;
+        char text[32];
+
+        gmtime_r(&seconds, &tm);
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+        buf_addc(out, text);
+}
+
+/* The rule that would settle it, ready to paste. A quote in a single-quoted text of YAML is written twice. */
+static void print_rule(const struct item *item, struct field_path path, struct buf *out) {
+        const struct desired *d = item->desired;
+        _cleanup_(buf_done) struct buf text = buf_make(LINE_MAX_BYTES);
+
+        field_path_print(path, &text);
+        buf_addf(out, "{group: \"%.*s\", kind: %.*s, ", STR_FMT(d->gvk.group), STR_FMT(d->gvk.kind));
+        if (d->ns.n)
+                buf_addf(out, "namespace: %.*s, ", STR_FMT(d->ns));
+        buf_addf(out, "objectName: %.*s, path: '", STR_FMT(d->name));
+        for (size_t i = 0; i < text.n; i++)
+                buf_addf(out, text.p[i] == '\'' ? "''" : "%c", text.p[i]);
+        buf_addc(out, "', action: yield}");
+}
+
+static void print_pause(const struct item *item, const struct fight *f, struct buf *out) {
+        buf_addf(out, "%u turns a minute, left alone until ", fight_rate(f));
+        print_time(f->resume_wall_ms, out);
+        buf_addc(out, "; to settle it: ");
+        print_rule(item, f->path, out);
+}
+
+static void print_line(const struct item *item, const struct fight *f, struct buf *out) {
+        buf_addf(out, "%.*s ", STR_FMT(item->desired->id));
+        field_path_print_short(f->path, out);
+        buf_addf(out, "  truce ⇄ %s, ", f->manager[0] ? f->manager : "an unknown writer");
+        print_pause(item, f, out);
+}
+
+/* --- counting --------------------------------------------------------------------------------------------------- */
+
+static struct app_fights *row_of(struct app *app, const char *manager, const char *kind) {
+        for (size_t i = 0; i < app->fights_count; i++)
+                if (strcmp(app->fights[i].manager, manager) == 0 && strcmp(app->fights[i].kind, kind) == 0)
+                        return &app->fights[i];
+        if (app->fights_count == ROWS_MAX && manager[0])
+                return row_of(app, "", kind);
+        app->fights = mem_grow(app->fights, &app->fights_cap, app->fights_count + 1, sizeof *app->fights);
+        app->fights[app->fights_count] = (struct app_fights){ str_dup(str_from(manager)), str_dup(str_from(kind)), 0 };
+        return &app->fights[app->fights_count++];
+}
+
+static void begin_pause(struct item *item, struct fight *f, int64_t now_ms, struct arena *a) {
+        struct app *app = item->app;
+
+        f->resume_wall_ms = loop_wall_ms(app->env.loop) + f->resume_at_ms - now_ms;
+        row_of(app, f->manager, arena_str(a, item->desired->gvk.kind).p)->count++;
+        item->pause_until_ms = fight_next_ms(&item->fights, now_ms);
+        app_wake(app, item->pause_until_ms);
+        app_status_changed(app);
+}
+
+void item_note_write(struct item *item, const struct value *before, const struct managed *owners,
+                     const struct value *after, const struct fieldset *ours, const struct schema *type,
+                     struct arena *a) {
+        static const struct hash_key no_key;
+        struct hash128 text = hash128(&no_key, item->desired->text);
+        bool heals = hash128_eq(text, item->written);
+        int64_t now_ms = loop_now_ms(item->app->env.loop);
+        const struct field_path *paths;
+
+        item->written = text;
+        if (!heals || !before || !ours)
+                return;
+        size_t count = fight_paths(before, after, ours, type, a, &paths);
+        for (size_t i = 0; i < count; i++)
+                if (fight_note(&item->fights, &fight_default, paths[i], fight_opponent(owners, paths[i]), now_ms))
+                        begin_pause(item, fight_find(&item->fights, paths[i]), now_ms, a);
+}
+
+/* --- what is left alone ----------------------------------------------------------------------------------------- */
+
+size_t item_paused(const struct item *item, struct arena *a, const struct decide_paused **ret_paused) {
+        int64_t now_ms = loop_now_ms(item->app->env.loop);
+        struct decide_paused *list = arena_alloc(a, (item->fights.count + 1) * sizeof *list);
+        size_t n = 0;
+
+        for (size_t i = 0; i < item->fights.count; i++) {
+                const struct fight *f = &item->fights.fights[i];
+                _cleanup_(buf_done) struct buf rule = buf_make(LINE_MAX_BYTES);
+
+                if (!fight_is_paused(f, now_ms))
+                        continue;
+                print_pause(item, f, &rule);
+                list[n++] = (struct decide_paused){ f->path, str_from(f->manager), arena_str(a, buf_str(&rule)).p };
+        }
+        *ret_paused = list;
+        return n;
+}
+
+void item_pauses_are_looked_at(struct item *item) {
+        int64_t now_ms = loop_now_ms(item->app->env.loop);
+
+        if (!item->pause_until_ms)
+                return;
+        if (item->pause_until_ms <= now_ms) {
+                item->pause_until_ms = fight_next_ms(&item->fights, now_ms);
+                app_status_changed(item->app);
+        }
+        if (item->pause_until_ms)
+                app_wake(item->app, item->pause_until_ms);
+}
+
+void app_fights_free(struct app *app) {
+        for (size_t i = 0; i < app->fights_count; i++) {
+                free(app->fights[i].manager);
+                free(app->fights[i].kind);
+        }
+        free(app->fights);
+}
+
+/* --- what others ask -------------------------------------------------------------------------------------------- */
+
+const struct app_fights *app_fights(const struct app *app, size_t *ret_count) {
+        *ret_count = app->fights_count;
+        return app->fights;
+}
+
+const struct value *app_fight_lines(const struct app *app, struct arena *a) {
+        int64_t now_ms = loop_now_ms(app->env.loop);
+        struct value_list_builder lines = { 0 };
+        size_t at = 0;
+        void *p;
+
+        while (map_next(app->items, &at, NULL, &p)) {
+                const struct item *item = p;
+
+                for (size_t i = 0; i < item->fights.count; i++) {
+                        _cleanup_(buf_done) struct buf line = buf_make(LINE_MAX_BYTES);
+
+                        if (!fight_is_paused(&item->fights.fights[i], now_ms))
+                                continue;
+                        print_line(item, &item->fights.fights[i], &line);
+                        value_list_add(&lines, value_string(a, buf_str(&line), 0));
+                }
+        }
+        return value_list_end(&lines, a, 0);
+}
