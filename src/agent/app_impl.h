@@ -7,6 +7,7 @@
 
 #include "agent/app.h"
 #include "agent/failpoint.h"
+#include "agent/lease.h"
 #include "agent/types.h"
 #include "own/fight.h"
 #include "sync/backoff.h"
@@ -63,6 +64,9 @@ struct item {
         struct hash128 written;       /* of the desired text that was written last: a write of the same is a heal */
         struct fight_book fights;
         int64_t pause_until_ms;       /* SYNCED: a path that was left alone is tried again then; 0: none is */
+        char *lease;                  /* text of the override lease that was read last; NULL: there was none */
+        int64_t lease_wall_ms;        /* its end, Unix time; 0: it could not be read */
+        int64_t lease_until_ms;       /* SYNCED: it runs until then; 0: none runs */
 };
 
 struct queue {
@@ -203,8 +207,14 @@ void item_note_write(struct item *item, const struct value *before, const struct
 /* Paths that are fought over and not enforced now; both live in the arena. */
 size_t item_paused(const struct item *item, struct arena *a, const struct decide_paused **ret_paused);
 void app_fights_free(struct app *app);
-/* A decision was carried out: pauses that are over need no more looks of their own. */
-void item_pauses_are_looked_at(struct item *item);
+/*
+ * The override lease of a live object: its text for people, in the arena, or NULL when none runs. False: the object must be
+ * read anew, with times, to tell.
+ */
+bool item_read_lease(struct item *item, const struct value *live, const struct managed *owners, bool full,
+                     struct arena *a, const char **ret_text);
+/* A decision was carried out: pauses and leases that are over need no more looks of their own. */
+void item_respites_are_looked_at(struct item *item);
 /* Makes sure that retries and holds are looked at by `at_ms` of the loop's clock. */
 void app_wake(struct app *app, int64_t at_ms);
 

@@ -13,6 +13,7 @@ void item_free(void *p) {
         arena_free(item->withheld_arena);
         fight_book_done(&item->fights);
         free(item->awaited_rv);
+        free(item->lease);
         free(item);
 }
 
@@ -234,7 +235,7 @@ static int64_t item_due_ms(const struct item *item) {
                 return item->retry_at_ms;
         if (item->state != ITEM_SYNCED)
                 return 0;
-        return sooner(item->hold_until_ms, item->pause_until_ms);
+        return sooner(item->hold_until_ms, sooner(item->pause_until_ms, item->lease_until_ms));
 }
 
 static void forget_due(struct app *app, int64_t now_ms) {
@@ -265,7 +266,7 @@ void app_retry_due(void *ctx) {
                         app_wake(app, due_ms);
                         continue;
                 }
-                item->read_first |= due_ms != item->pause_until_ms; /* what was fought over is watched all the time */
+                item->read_first |= item->state != ITEM_SYNCED || due_ms == item->hold_until_ms;
                 item_queue(item);
         }
         forget_due(app, now_ms);

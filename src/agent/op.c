@@ -138,7 +138,7 @@ static void done(struct op *op) {
         struct outcome o = { 0 };
 
         replicas_are_settled(op->item);
-        item_pauses_are_looked_at(op->item);
+        item_respites_are_looked_at(op->item);
         if (op->wrote || op->created) {
                 o.kind = op->created ? OUTCOME_CREATED : OUTCOME_CONFIGURED;
                 o.before = before_value(op);
@@ -751,6 +751,10 @@ static void begin_round(struct op *op, struct str whole) {
         op->in.paused_count = item_paused(op->item, op->arena, &op->in.paused);
         if (json_parse(op->item->desired->text, op->arena, &op->in.desired, &err) < 0 || read_live(op, whole, &err) < 0) {
                 fail(op, &err);
+                return;
+        }
+        if (!item_read_lease(op->item, op->in.live, &op->managed, op->full, op->arena, &op->in.override)) {
+                get(op);
                 return;
         }
         op->in.foreign_tracker = foreign_tracker(op);

@@ -259,6 +259,7 @@ static const char *note_word(enum decide_note_kind kind) {
         static const char *const words[] = {
                 [DECIDE_YIELDED] = "yielded", [DECIDE_REPORTED] = "reported", [DECIDE_HELD] = "held",
                 [DECIDE_EXTRA] = "extra",     [DECIDE_PAUSED] = "fought over",
+                [DECIDE_OVERRIDDEN] = "overridden",
         };
 
         return (size_t)kind < ARRAY_LEN(words) ? words[kind] : NULL;

@@ -59,7 +59,7 @@ static bool concerns_us(const struct desk *d, struct field_path p) {
                (d->ours && !d->ours->broken && fieldset_touches(d->ours->set, p));
 }
 
-static void yield(struct desk *d, struct field_path p, struct decide_note note) {
+void desk_yield_path(struct desk *d, struct field_path p, struct decide_note note) {
         note.path = p;
         if (concerns_us(d, p))
                 desk_note(d, note);
@@ -78,13 +78,13 @@ static void yield_replicas(struct desk *d) {
         if (!d->has_replicas)
                 return;
         if (scale_state_yields(&d->scale))
-                yield(d, d->replicas,
+                desk_yield_path(d, d->replicas,
                       (struct decide_note){ .kind = DECIDE_YIELDED,
                                             .owner = scale_text(d),
                                             .subresource = STR("scale"),
                                             .rule = "a scaler owns replicas" });
         else if (d->in->replicas_hold)
-                yield(d, d->replicas,
+                desk_yield_path(d, d->replicas,
                       (struct decide_note){ .kind = DECIDE_HELD,
                                             .owner = STR(OWN_KEEPER),
                                             .rule = "its scaler went away a short while ago" });
@@ -92,7 +92,7 @@ static void yield_replicas(struct desk *d) {
 
 static void yield_ignored(struct desk *d) {
         for (size_t i = 0; i < d->in->ignored_count; i++)
-                yield(d, d->in->ignored[i],
+                desk_yield_path(d, d->in->ignored[i],
                       (struct decide_note){ .kind = DECIDE_YIELDED, .rule = "ignored, also at sync" });
 }
 
@@ -116,7 +116,7 @@ void desk_withhold(struct desk *d, const struct decide_withheld *w, enum decide_
         grown[d->out.withheld_count] = *w;
         d->out.withheld = grown;
         d->out.withheld_count++;
-        yield(d, w->path,
+        desk_yield_path(d, w->path,
               (struct decide_note){ .kind = kind, .owner = w->manager, .subresource = w->subresource, .rule = rule });
 }
 
@@ -134,7 +134,7 @@ static void yield_paused(struct desk *d) {
                 const struct value *have = field_path_find(d->in->live, p->path, d->type);
 
                 if (d->in->live && want && !(have && value_equal(want, have)))
-                        yield(d, p->path,
+                        desk_yield_path(d, p->path,
                               (struct decide_note){ .kind = DECIDE_PAUSED, .owner = p->manager, .rule = p->rule });
         }
 }
@@ -181,6 +181,8 @@ void desk_yield(struct desk *d) {
         yield_ignored(d);
         yield_withheld(d);
         yield_paused(d);
+        if (d->in->override)
+                desk_yield_overridden(d);
 }
 
 struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p) {
@@ -456,6 +458,7 @@ const char *decide_note_name(enum decide_note_kind k) {
                 [DECIDE_YIELDED] = "yielded", [DECIDE_REPORTED] = "reported", [DECIDE_TAKEN] = "taken",
                 [DECIDE_LEAVING] = "leaving", [DECIDE_STAYS] = "stays",       [DECIDE_HANDOVER_DUE] = "handover-due",
                 [DECIDE_HELD] = "held",       [DECIDE_EXTRA] = "extra",       [DECIDE_PAUSED] = "paused",
+                [DECIDE_OVERRIDDEN] = "overridden",
         };
 
         return names[k];

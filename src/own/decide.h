@@ -47,6 +47,7 @@ enum decide_note_kind {
         DECIDE_HELD,         /* its scaler or rule has gone; taken back when the hold is over */
         DECIDE_EXTRA,        /* a person's tool added it; Git has nothing there; left alone */
         DECIDE_PAUSED,       /* fought over: left to the other one for a while */
+        DECIDE_OVERRIDDEN,   /* a person's change that a lease keeps for a while */
 };
 
 struct decide_note {
@@ -89,6 +90,7 @@ struct decide_input {
         size_t withheld_count;
         const struct decide_paused *paused;
         size_t paused_count;
+        const char *override; /* until when people's changes are kept; NULL: they are not */
 
         struct str foreign_tracker; /* who else tracks the live object; empty: nobody */
         bool replicas_hold;         /* its scaler has been gone for less than the hold */

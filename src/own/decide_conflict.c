@@ -126,8 +126,7 @@ int decide_conflict(const struct decide_input *in, const struct decision *before
         return 0;
 }
 
-/* Would this entry's path conflict with what we send: Git has it, differently from what is there? */
-static bool differs(const struct desk *d, struct field_path p) {
+bool desk_differs(const struct desk *d, struct field_path p) {
         const struct value *want = field_path_find(d->out.effective, p, d->type);
         const struct value *have = field_path_find(d->in->live, p, d->type);
 
@@ -144,7 +143,7 @@ void desk_foresee(struct desk *d, const struct managed_entry *e) {
         for (size_t i = 0; i < count; i++) {
                 struct policy_answer answer;
 
-                if (!differs(d, paths[i]))
+                if (!desk_differs(d, paths[i]))
                         continue;
                 answer = desk_ask(d, e, paths[i]);
                 if (answer.action == POLICY_TAKE)

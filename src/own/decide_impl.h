@@ -34,6 +34,8 @@ void desk_send(struct desk *d, const struct value *object);
 
 void desk_note(struct desk *d, struct decide_note note);
 void desk_reason(struct desk *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Leaves a path to others; the note's path is set here. */
+void desk_yield_path(struct desk *d, struct field_path p, struct decide_note note);
 void desk_withhold(struct desk *d, const struct decide_withheld *w, enum decide_note_kind kind, const char *rule);
 struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p);
 
@@ -46,6 +48,10 @@ int desk_leave(struct desk *d, struct err *err);
 struct path_list desk_absent(struct desk *d, const struct fieldset *set, const struct value *desired, bool *ret_unsure);
 /* decide_extra.c: notes what people's tools added to the live object. */
 void desk_extra(struct desk *d);
+/* decide_override.c: leaves people's changes of what Git has as they are. */
+void desk_yield_overridden(struct desk *d);
+/* Has Git a value for the path, as it is sent now, that is not what stands there? */
+bool desk_differs(const struct desk *d, struct field_path p);
 /* decide_conflict.c: withholds what the entry would conflict with and policy leaves to it. */
 void desk_foresee(struct desk *d, const struct managed_entry *e);
 

@@ -426,6 +426,66 @@ static void git_takes_from_people_by_force_under_resource_version(void **state) 
         assert_true(noted(&d, DECIDE_TAKEN, ".spec.x"));
 }
 
+static void what_is_fought_over_is_left_out_while_the_other_one_has_it(void **state) {
+        struct decide_paused paused = { dotted(a, "spec.x"), STR("kubectl-edit"), "paused" };
+        struct decide_input in = input(
+                git("'x':1,'y':1"),
+                live("'x':2,'y':1", OURS("'f:y':{}") "," ENTRY("kubectl-edit", "Update", "", "{'f:spec':{'f:x':{}}}")));
+        struct decision d;
+
+        (void)state;
+        in.paused = &paused;
+        in.paused_count = 1;
+        d = decided(&in);
+        assert_int_equal(d.verdict, DECIDE_NOTHING);
+        assert_true(noted(&d, DECIDE_PAUSED, ".spec.x"));
+}
+
+/* It stands as Git wants it, and is ours: to leave it out would delete it. */
+static void what_was_fought_over_and_is_ours_again_is_kept(void **state) {
+        struct decide_paused paused = { dotted(a, "spec.x"), STR("kubectl-edit"), "paused" };
+        struct decide_input in = input(git("'x':1"), live("'x':1", OURS("'f:x':{}")));
+        struct decision d;
+
+        (void)state;
+        in.paused = &paused;
+        in.paused_count = 1;
+        d = decided(&in);
+        assert_int_equal(d.verdict, DECIDE_NOTHING);
+        assert_false(noted(&d, DECIDE_PAUSED, ".spec.x"));
+        assert_non_null(value_path(d.effective, "spec", "x", NULL));
+}
+
+static void an_override_keeps_what_people_changed_and_nothing_else(void **state) {
+        struct decide_input in =
+                input(git("'x':1,'y':1,'z':1"),
+                      live("'x':2,'y':2,'z':1", OURS("'f:z':{}") "," ENTRY("kubectl-edit", "Update", "", "{'f:spec':{'f:x':{}}}") ","
+                                                ENTRY("my-operator", "Update", "", "{'f:spec':{'f:y':{}}}")));
+        struct decision d;
+
+        (void)state;
+        in.override = "override, kept until noon";
+        d = decided(&in);
+        assert_int_equal(d.verdict, DECIDE_APPLY);
+        assert_true(noted(&d, DECIDE_OVERRIDDEN, ".spec.x"));
+        assert_false(noted(&d, DECIDE_OVERRIDDEN, ".spec.y"));
+        assert_null(value_path(d.body, "spec", "x", NULL));
+        assert_non_null(value_path(d.body, "spec", "y", NULL));
+}
+
+static void an_override_keeps_a_manual_scale(void **state) {
+        struct decide_input in =
+                input(git("'replicas':2"), live("'replicas':5", ENTRY("kubectl", "Update", "scale", "{'f:spec':{'f:replicas':{}}}")));
+        struct decision d;
+
+        (void)state;
+        in.override = "override, kept until noon";
+        d = decided(&in);
+        assert_int_equal(d.verdict, DECIDE_APPLY); /* to be ours at all */
+        assert_null(value_path(d.body, "spec", "replicas", NULL));
+        assert_true(noted(&d, DECIDE_OVERRIDDEN, ".spec.replicas"));
+}
+
 static void another_controllers_path_is_left_out_and_remembered(void **state) {
         struct decide_input in = input(
                 git("'x':1,'y':2"),
@@ -620,6 +680,10 @@ int main(void) {
                 CASE(an_ignored_path_inside_an_atomic_node_keeps_its_live_value),
                 CASE(causes_are_read_as_the_server_writes_them),
                 CASE(git_takes_from_people_by_force_under_resource_version),
+                CASE(what_is_fought_over_is_left_out_while_the_other_one_has_it),
+                CASE(what_was_fought_over_and_is_ours_again_is_kept),
+                CASE(an_override_keeps_what_people_changed_and_nothing_else),
+                CASE(an_override_keeps_a_manual_scale),
                 CASE(another_controllers_path_is_left_out_and_remembered),
                 CASE(a_restart_recalls_what_was_withheld_by_the_fingerprint),
                 CASE(one_force_takes_only_what_policy_takes),

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fights over fields: own/fight.h counts them for each object, here is what is done and told about them.
+ * Respites: for how long truce leaves a field to somebody else that it would heal. Fights over fields, which own/fight.h
+ * counts, and leases by which people keep a change of theirs (agent/lease.h).
  */
 #include "agent/app_impl.h"
+
+#include "base/log.h"
 
 #include <time.h>
 
@@ -109,17 +112,58 @@ size_t item_paused(const struct item *item, struct arena *a, const struct decide
         return n;
 }
 
-void item_pauses_are_looked_at(struct item *item) {
+/* --- override leases -------------------------------------------------------------------------------------------- */
+
+static bool lease_is_known(const struct item *item, struct str text) {
+        return item->lease && str_eqc(text, item->lease);
+}
+
+static void remember_lease(struct item *item, struct str text, enum lease_state state, int64_t until_ms) {
+        free(item->lease);
+        item->lease = str_dup(text);
+        item->lease_wall_ms = state == LEASE_READ ? until_ms : 0;
+        if (state == LEASE_BAD)
+                log_event(LOG_WARN, "own", "an override cannot be read, there is none", "obj", item->desired->id.p, "override",
+                          item->lease, NULL);
+}
+
+bool item_read_lease(struct item *item, const struct value *live, const struct managed *owners, bool full,
+                     struct arena *a, const char **ret_text) {
+        _cleanup_(buf_done) struct buf text = buf_make(LINE_MAX_BYTES);
+        int64_t wall_ms = loop_wall_ms(item->app->env.loop), until_ms = 0;
+        struct str lease = lease_text(live);
+
+        *ret_text = NULL;
+        item->lease_until_ms = 0;
+        if (!lease.n)
+                return true;
+        if (!lease_is_known(item, lease)) {
+                enum lease_state state = lease_read(live, owners, &until_ms);
+
+                if (state == LEASE_NEEDS_TIMES && !full)
+                        return false;
+                remember_lease(item, lease, state == LEASE_READ ? state : LEASE_BAD, until_ms);
+        }
+        if (item->lease_wall_ms <= wall_ms)
+                return true;
+        item->lease_until_ms = loop_now_ms(item->app->env.loop) + item->lease_wall_ms - wall_ms;
+        buf_addc(&text, "override, kept until ");
+        print_time(item->lease_wall_ms, &text);
+        *ret_text = arena_str(a, buf_str(&text)).p;
+        return true;
+}
+
+void item_respites_are_looked_at(struct item *item) {
         int64_t now_ms = loop_now_ms(item->app->env.loop);
 
-        if (!item->pause_until_ms)
-                return;
-        if (item->pause_until_ms <= now_ms) {
+        if (item->pause_until_ms && item->pause_until_ms <= now_ms) {
                 item->pause_until_ms = fight_next_ms(&item->fights, now_ms);
                 app_status_changed(item->app);
         }
         if (item->pause_until_ms)
                 app_wake(item->app, item->pause_until_ms);
+        if (item->lease_until_ms)
+                app_wake(item->app, item->lease_until_ms);
 }
 
 void app_fights_free(struct app *app) {

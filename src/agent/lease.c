@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/lease.h"
+
+#include "base/duration.h"
+#include "diff/when.h"
+
+static struct str annotation(const struct value *live, const char *name) {
+        return value_text(value_getc(value_path(live, "metadata", "annotations", NULL), name));
+}
+
+struct str lease_text(const struct value *live) {
+        struct str until = annotation(live, LEASE_UNTIL);
+
+        return until.n ? until : annotation(live, LEASE_FOR);
+}
+
+static struct str written_at(const struct managed *m, const char *name) {
+        const struct path_element path[] = {
+                path_field(STR("metadata")),
+                path_field(STR("annotations")),
+                path_field(str_from(name)),
+        };
+        const struct managed_entry *owners[MANAGED_MAX_ENTRIES];
+        size_t count = managed_owners(m, (struct field_path){ path, ARRAY_LEN(path) }, owners, MANAGED_MAX_ENTRIES);
+
+        return count ? owners[0]->time : (struct str){ 0 };
+}
+
+static bool has_times(const struct managed *m) {
+        for (size_t i = 0; i < m->count; i++)
+                if (m->entries[i].time.n)
+                        return true;
+        return false;
+}
+
+enum lease_state lease_read(const struct value *live, const struct managed *m, int64_t *ret_until_ms) {
+        struct str until = annotation(live, LEASE_UNTIL), duration = annotation(live, LEASE_FOR);
+        int64_t length_ms, from_ms;
+
+        if (until.n)
+                return when_parse(until, ret_until_ms) ? LEASE_READ : LEASE_BAD;
+        if (!duration.n)
+                return LEASE_NONE;
+        if (!duration_parse(duration, &length_ms))
+                return LEASE_BAD;
+        if (!has_times(m))
+                return LEASE_NEEDS_TIMES;
+        if (!when_parse(written_at(m, LEASE_FOR), &from_ms))
+                return LEASE_BAD;
+        *ret_until_ms = from_ms + length_ms;
+        return LEASE_READ;
+}
