@@ -133,9 +133,11 @@ static void yield_paused(struct desk *d) {
                 const struct value *want = field_path_find(d->in->desired, p->path, d->type);
                 const struct value *have = field_path_find(d->in->live, p->path, d->type);
 
-                if (d->in->live && want && !(have && value_equal(want, have)))
-                        desk_yield_path(d, p->path,
-                              (struct decide_note){ .kind = DECIDE_PAUSED, .owner = p->manager, .rule = p->rule });
+                if (!d->in->live || !want || (have && value_equal(want, have)))
+                        continue;
+                desk_yield_path(d, p->path,
+                                (struct decide_note){ .kind = DECIDE_PAUSED, .owner = p->manager, .rule = p->rule });
+                d->needs_version = true; /* a late write of ours may make it ours again meanwhile */
         }
 }
 

@@ -10,13 +10,16 @@ static void keep(struct desk *d, const struct managed_entry *e) {
         const struct field_path *paths;
         size_t count = fieldset_paths(e->set, d->arena, &paths);
 
-        for (size_t i = 0; i < count; i++)
-                if (desk_differs(d, paths[i]))
-                        desk_yield_path(d, paths[i],
-                                        (struct decide_note){ .kind = DECIDE_OVERRIDDEN,
-                                                              .owner = e->manager,
-                                                              .subresource = e->subresource,
-                                                              .rule = d->in->override });
+        for (size_t i = 0; i < count; i++) {
+                struct decide_note note = {
+                        .kind = DECIDE_OVERRIDDEN, .owner = e->manager, .subresource = e->subresource, .rule = d->in->override
+                };
+
+                if (!desk_differs(d, paths[i]))
+                        continue;
+                desk_yield_path(d, paths[i], note);
+                d->needs_version = true; /* a late write of ours may make it ours meanwhile */
+        }
 }
 
 void desk_yield_overridden(struct desk *d) {
