@@ -274,7 +274,33 @@ static void arm(struct namespaces *n, struct str name, bool is_end, int64_t dela
 
 /* ---- requests and commits ---- */
 
-bool namespace_delete(struct call *c, struct version *live, struct version **ret) {
+/* orphanDependents: false asks for the foreground here, unlike for other kinds. */
+static const struct value *with_finalizers(struct call *c, const struct value *object, const struct delete_options *o) {
+        static const char *const names[] = { "orphan", "foregroundDeletion" };
+        const struct value *old = value_path(object, "metadata", "finalizers", NULL);
+        struct value_list_builder list = { 0 };
+        bool asked = o->has_orphan || o->has_propagation;
+        const bool wanted[] = { o->has_orphan ? o->orphan : str_eqc(o->propagation, "Orphan"),
+                                o->has_orphan ? !o->orphan : str_eqc(o->propagation, "Foreground") };
+
+        if (!asked)
+                return object;
+        for (size_t i = 0; i < value_count(old); i++) {
+                struct str name = value_text(old->list.items[i]);
+
+                if (!str_eqc(name, names[0]) && !str_eqc(name, names[1]))
+                        value_list_add(&list, old->list.items[i]);
+        }
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                if (wanted[i])
+                        value_list_add(&list, value_stringc(c->a, names[i]));
+
+        bool is_empty = list.count == 0;
+        const struct value *finalizers = value_list_end(&list, c->a, 0);
+        return meta_with(object, "finalizers", is_empty ? NULL : finalizers, c->a);
+}
+
+bool namespace_delete(struct call *c, struct version *live, const struct delete_options *o, struct version **ret) {
         static const struct str path[] = { { "status", 6 }, { "phase", 5 } };
         const struct value *object = live->value;
         struct version *v;
@@ -284,7 +310,7 @@ bool namespace_delete(struct call *c, struct version *live, struct version **ret
         if (value_path(object, "metadata", "deletionTimestamp", NULL)) {
                 v = version_ref(live);
         } else {
-                object = meta_with_text(object, "deletionTimestamp", c->now, c->a);
+                object = with_finalizers(c, meta_with_text(object, "deletionTimestamp", c->now, c->a), o);
                 v = write_store(c, live, value_with_path(c->a, object, path, 2, value_stringc(c->a, "Terminating")));
         }
         if (ret)

@@ -22,7 +22,8 @@ void namespaces_free(struct namespaces *n);
 void namespaces_reset(struct namespaces *n);
 
 /* Of a Namespace that still has content: marks it, gives its state and returns true. False: delete it as any object. */
-bool namespace_delete(struct call *c, struct version *live, struct version **ret);
+struct delete_options;
+bool namespace_delete(struct call *c, struct version *live, const struct delete_options *o, struct version **ret);
 /* Looks on at every commit. After loading: called with every object as if it were new. */
 void namespaces_tell(struct namespaces *n, const struct kind *kind, const struct version *before,
                      const struct version *after);

@@ -60,7 +60,7 @@ static int check_field(const struct kind *kind, struct str field, struct arena *
         if (str_eqc(field, "metadata.name") || (kind->resource->namespaced && str_eqc(field, "metadata.namespace")))
                 return 0;
         if (kind->is_custom) {
-                if (str_eqc(field, "metadata.namespace") || is_selectable_custom(kind, field))
+                if (is_selectable_custom(kind, field))
                         return 0;
                 return err_set(err, ERR_INVAL, "field label not supported: %.*s", STR_FMT(field));
         }

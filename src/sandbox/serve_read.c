@@ -34,9 +34,26 @@ void form_add_object(struct buf *out, const struct kind *kind, struct version *v
         add_rest(out, kind, v, a);
 }
 
+/* Of a DaemonSet the server shows what is inside, where its template's generation is no annotation. */
+static const struct value *inner_metadata(const struct value *object, struct arena *a) {
+        static const struct str path[] = { { "metadata", 8 },
+                                           { "annotations", 11 },
+                                           { "deprecated.daemonset.template.generation", 40 } };
+
+        if (!value_path(object, "metadata", "annotations", path[2].p, NULL))
+                return value_getc(object, "metadata");
+        object = value_with_path(a, object, path, 3, NULL);
+        if (value_count(value_path(object, "metadata", "annotations", NULL)) == 0)
+                object = meta_with(object, "annotations", NULL, a);
+        return value_getc(object, "metadata");
+}
+
 void form_add_partial(struct buf *out, struct version *v) {
+        struct arena *a = arena_new(0);
+
         buf_addc(out, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
-        value_print(value_getc(v->value, "metadata"), out);
+        value_print(inner_metadata(v->value, a), out);
+        arena_free(a);
         buf_addch(out, '}');
 }
 

@@ -105,6 +105,12 @@ static const struct fieldset_child spec_metadata_children[] = { MEMBER("metadata
 
 static const struct fieldset reset_status = { .children = status_children, .count = 1 };
 static const struct fieldset reset_spec = { .children = spec_children, .count = 1 };
+static const struct fieldset_child times_and_owners[] = { MEMBER("deletionTimestamp"), MEMBER("ownerReferences") };
+static const struct fieldset_child spec_owners_children[] = {
+        { .element = FIELD("metadata"), .set = { .children = times_and_owners, .count = 2 } },
+        MEMBER("spec"),
+};
+static const struct fieldset reset_spec_owners = { .children = spec_owners_children, .count = 2 };
 static const struct fieldset reset_spec_labels = { .children = spec_labels_children, .count = 2 };
 static const struct fieldset reset_spec_metadata = { .children = spec_metadata_children, .count = 2 };
 
@@ -119,6 +125,8 @@ const struct fieldset *strategy_reset_fields(const struct strategy *s, struct st
                 return subresource.n ? &fieldset_empty : &reset_status;
         if (s->flags & STRATEGY_STATUS_ONLY || is_crd(s))
                 return &reset_spec_metadata;
+        if (s->flags & STRATEGY_GRACEFUL)
+                return &reset_spec_owners;
         return s->flags & STRATEGY_STATUS_KEEPS_LABELS ? &reset_spec_labels : &reset_spec;
 }
 

@@ -168,11 +168,23 @@ static void check_service_status(struct check *c) {
                 check_ingress_point(c, AT_INDEX(at, i), item_of(ingress, i), live_addresses(c));
 }
 
+static void check_namespace_status(struct check *c) {
+        struct str phase = text_of(get(c->object, "status"), "phase");
+        bool ends = get(get(c->object, "metadata"), "deletionTimestamp");
+
+        if (!str_eqc(phase, ends ? "Terminating" : "Active"))
+                fault_invalid_str(c, AT(AT(NULL, "status"), "Phase"), phase,
+                                  ends ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+                                       : "may only be 'Active' if `deletionTimestamp` is empty");
+}
+
 /* --- all of them --- */
 
 void check_status(struct check *c) {
         if (str_eqc(c->kind, "Service"))
                 check_service_status(c);
+        if (str_eqc(c->kind, "Namespace"))
+                check_namespace_status(c);
         if (str_eqc(c->kind, "PodDisruptionBudget"))
                 check_conditions(c);
         if (str_eqc(c->kind, "Job"))

@@ -10,6 +10,15 @@
 /* A place that a warning names, as text. */
 #define PLACE(c, ...) arena_strf((c)->a, __VA_ARGS__)
 
+static bool is_pod(const struct call *c) {
+        return c->at.group.n == 0 && str_eqc(c->kind->resource->kind, "Pod");
+}
+
+/* Where the spec of pods is. */
+static const char *spec_place(const struct call *c) {
+        return is_pod(c) ? "spec" : "spec.template.spec";
+}
+
 static void warn(struct call *c, struct str place, const char *what) {
         call_warn(c, arena_strf(c->a, "%.*s: %s", STR_FMT(place), what));
 }
@@ -75,11 +84,11 @@ static void warn_of_terms(struct call *c, const struct value *affinity, const ch
 
         for (size_t i = 0; i < value_count(must); i++)
                 if (!value_getc(item(must, i), "labelSelector"))
-                        warn(c, PLACE(c, "spec.template.spec.affinity.%s.%s[%zu].labelSelector", kind, required, i), text);
+                        warn(c, PLACE(c, "%s.affinity.%s.%s[%zu].labelSelector", spec_place(c), kind, required, i), text);
         for (size_t i = 0; i < value_count(may); i++)
                 if (!value_path(item(may, i), "podAffinityTerm", "labelSelector", NULL))
                         warn(c,
-                             PLACE(c, "spec.template.spec.affinity.%s.%s[%zu].podAffinityTerm.labelSelector", kind,
+                             PLACE(c, "%s.affinity.%s.%s[%zu].podAffinityTerm.labelSelector", spec_place(c), kind,
                                    preferred, i),
                              text);
 }
@@ -184,7 +193,7 @@ static void each_port(struct call *c, const struct value *spec,
                         const struct value *of = value_getc(item(list, i), "ports");
 
                         for (size_t j = 0; j < value_count(of); j++) {
-                                struct port p = { PLACE(c, "spec.template.spec.%s[%zu].ports[%zu]", container_lists[l], i, j),
+                                struct port p = { PLACE(c, "%s.%s[%zu].ports[%zu]", spec_place(c), container_lists[l], i, j),
                                                   item(of, j) };
 
                                 fn(c, &ports, &p);
@@ -197,38 +206,49 @@ static void each_port(struct call *c, const struct value *spec,
 }
 
 static void warn_of_template(struct call *c, const struct value *object) {
-        const struct value *spec = value_path(object, "spec", "template", "spec", NULL);
+        const struct value *spec = is_pod(c) ? value_getc(object, "spec") : value_path(object, "spec", "template", "spec", NULL);
         const struct value *spread = value_getc(spec, "topologySpreadConstraints");
         const struct value *secrets = value_getc(spec, "imagePullSecrets");
         int64_t grace = 0;
 
         for (size_t i = 0; i < value_count(spread); i++)
                 if (!value_getc(item(spread, i), "labelSelector"))
-                        warn(c, PLACE(c, "spec.template.spec.topologySpreadConstraints[%zu].labelSelector", i),
+                        warn(c, PLACE(c, "%s.topologySpreadConstraints[%zu].labelSelector", spec_place(c), i),
                              "a null labelSelector results in matching no pod");
         warn_of_doubled(c, spec, "hostAliases", "ip", "ip");
         warn_of_doubled(c, spec, "imagePullSecrets", "name", "name");
         for (size_t i = 0; i < value_count(secrets); i++)
                 if (value_text(value_getc(item(secrets, i), "name")).n == 0)
-                        warn(c, PLACE(c, "spec.template.spec.imagePullSecrets[%zu].name", i), "invalid empty name \"\"");
+                        warn(c, PLACE(c, "%s.imagePullSecrets[%zu].name", spec_place(c), i), "invalid empty name \"\"");
         for (size_t l = 0; l < ARRAY_LEN(container_lists); l++) {
                 const struct value *list = value_getc(spec, container_lists[l]);
 
                 for (size_t i = 0; i < value_count(list); i++)
-                        warn_of_container(c, PLACE(c, "spec.template.spec.%s[%zu]", container_lists[l], i), item(list, i));
+                        warn_of_container(c, PLACE(c, "%s.%s[%zu]", spec_place(c), container_lists[l], i), item(list, i));
         }
         each_port(c, spec, warn_of_port);
         each_port(c, spec, warn_of_port_name);
         if (value_to_i64(value_getc(spec, "terminationGracePeriodSeconds"), &grace) && grace < 0)
-                warn(c, STR("spec.template.spec.terminationGracePeriodSeconds"),
+                warn(c, PLACE(c, "%s.terminationGracePeriodSeconds", spec_place(c)),
                      "must be >= 0; negative values are invalid and will be treated as 1");
         warn_of_terms(c, value_getc(spec, "affinity"), "podAffinity");
         warn_of_terms(c, value_getc(spec, "affinity"), "podAntiAffinity");
 }
 
+static void warn_of_pod(struct call *c, const struct value *live, const struct value *object) {
+        if (!live)
+                warn_of_template(c, object);
+}
+
+/* What tells that the template, or at least something, changed. */
+static const struct value *revision_of(const struct call *c, const struct value *object) {
+        return str_eqc(c->kind->resource->kind, "DaemonSet")
+                       ? value_path(object, "metadata", "annotations", "deprecated.daemonset.template.generation", NULL)
+                       : value_path(object, "metadata", "generation", NULL);
+}
+
 static void warn_of_workload(struct call *c, const struct value *live, const struct value *object) {
-        const struct value *before = value_path(live, "metadata", "generation", NULL);
-        const struct value *now = value_path(object, "metadata", "generation", NULL);
+        const struct value *before = revision_of(c, live), *now = revision_of(c, object);
         int64_t limit = 0;
 
         if (!live || !before || !now || !value_equal(before, now))
@@ -271,6 +291,13 @@ static void warn_of_ingress(struct call *c, const struct value *live, const stru
                                  "'spec.ingressClassName' instead"));
 }
 
+static void warn_of_volume(struct call *c, const struct value *live, const struct value *object) {
+        (void)live;
+        if (str_eqc(value_text(value_path(object, "spec", "persistentVolumeReclaimPolicy", NULL)), "Recycle"))
+                call_warn(c, STR("spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, "
+                                 "the recommended approach is to use dynamic provisioning."));
+}
+
 /* ---- custom resources ---- */
 
 static bool has_finalizer(const struct value *object, struct str name, size_t end) {
@@ -306,6 +333,8 @@ static const struct {
         { "apps", "DaemonSet", warn_of_workload },  { "apps", "ReplicaSet", warn_of_workload },
         { "batch", "Job", warn_of_workload },       { "", "Service", warn_of_service },
         { "networking.k8s.io", "Ingress", warn_of_ingress },
+        { "", "Pod", warn_of_pod },
+        { "", "PersistentVolume", warn_of_volume },
 };
 
 void warn_of(struct call *c, const struct value *live, const struct value *object) {

@@ -18,9 +18,28 @@ static const struct value *meta_get(const struct value *object, const char *fiel
         return value_path(object, "metadata", field, NULL);
 }
 
+/* Namespaces have their own words for it. */
+static int check_namespace_preconditions(struct call *c, const struct value *object, const struct delete_options *o) {
+        struct str uid = meta_text(object, "uid"), rv = meta_text(object, "resourceVersion"), why;
+
+        if (o->has_uid && !str_eq(o->uid, uid))
+                why = arena_strf(c->a, "Precondition failed: UID in precondition: %.*s, UID in object meta: %.*s",
+                                 STR_FMT(o->uid), STR_FMT(uid));
+        else if (o->has_resource_version && !str_eq(o->resource_version, rv))
+                why = arena_strf(c->a,
+                                 "Precondition failed: ResourceVersion in precondition: %.*s, ResourceVersion in object "
+                                 "meta: %.*s",
+                                 STR_FMT(o->resource_version), STR_FMT(rv));
+        else
+                return 0;
+        return status_conflict(c, c->at.group, c->at.plural, meta_text(object, "name"), why);
+}
+
 static int check_preconditions(struct call *c, const struct value *object, const struct delete_options *o) {
         struct str uid = meta_text(object, "uid"), rv = meta_text(object, "resourceVersion"), why;
 
+        if (c->kind->resource->group.n == 0 && str_eqc(c->kind->resource->kind, "Namespace"))
+                return check_namespace_preconditions(c, object, o);
         if (o->has_uid && !str_eq(o->uid, uid))
                 why = arena_strf(
                         c->a,
@@ -181,7 +200,7 @@ int write_delete(struct call *c, struct version *live, const struct delete_optio
                 return r;
         _cleanup_(version_unrefp) struct version *held = version_ref(live);
         *ret_gone = false;
-        if (namespace_delete(c, held, ret) || crd_delete(c, held, o, ret))
+        if (namespace_delete(c, held, o, ret) || crd_delete(c, held, o, ret))
                 return 0;
 
         enum plan plan = plan_graceful(c, &object, o);

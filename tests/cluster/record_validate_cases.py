@@ -304,7 +304,8 @@ spec("pod_update", "pods", True, POD_U, [
     ("a_gate_may_not_come", {"/spec/schedulingGates": [{"name": "a.b/c"}]}),
     ("a_node_may_not_be_given", {"/spec/nodeName": "n", C + "/resources": {"requests": {"memory": "1Gi"}}}),
     ("volumes_and_probes_may_not_change", {
-        "/spec/volumes": [{"name": "v", "emptyDir": {"sizeLimit": "1Gi"}}, {"name": "w", "configMap": {"name": "c"}}],
+        "/spec/volumes": [{"name": "v", "emptyDir": {"sizeLimit": "1Gi"}},
+                          {"name": "w", "configMap": {"name": "c", "defaultMode": 420}}],
         C + "/readinessProbe": {"httpGet": {"port": "web", "path": "/<>", "scheme": "HTTP"},
                                  "timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}, C + "/args": ["a", "b"],
         "/spec/affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
