@@ -125,7 +125,7 @@ static void print_difference(unsigned long episode, const struct step *s, const 
                         printf("  %s says %.*s\n", side == SIDE_REAL ? "real" : "sandbox", STR_FMT(r->answers[side].body));
 }
 
-static void print_way(struct twins *twins, const struct kind *k, unsigned long episode, const struct step *steps, size_t count,
+static void print_way(struct twins *twins, unsigned long episode, const struct step *steps, size_t count,
                       struct str place) {
         static unsigned shrunk;
         bool dropped[DECK_MAX] = { false };
@@ -137,7 +137,7 @@ static void print_way(struct twins *twins, const struct kind *k, unsigned long e
         snprintf(namespace, sizeof namespace, "s-%llx-%llx-%lu-%u", (unsigned long long)options.seed, options.run, episode,
                  steps[count - 1].number);
         if (shrunk++ < options.shrink)
-                run_shrink(twins, k, namespace, steps, count, place, dropped);
+                run_shrink(twins, namespace, steps, count, place, dropped);
         printf("  steps:\n");
         for (size_t i = 0; i < count; i++)
                 if (!dropped[i] && (i + 1 == count || shrunk <= options.shrink))
@@ -199,7 +199,7 @@ static void run_episode(struct twins *twins, unsigned long number, const struct 
         char namespace[64];
 
         snprintf(namespace, sizeof namespace, "f-%llx-%llx-%lu", (unsigned long long)options.seed, options.run, number);
-        run_begin(&run, twins, k, namespace);
+        run_begin(&run, twins, namespace);
         episode_begin(&e, k, options.seed * 1000003 + number, a);
         for (size_t i = 0; now_s() < options.deadline_s && episode_next(&e, &steps[i]); i++) {
                 struct result result;
@@ -210,7 +210,7 @@ static void run_episode(struct twins *twins, unsigned long number, const struct 
                 judgement = judge(k, &steps[i], &result, a, &place);
                 if (judgement == NEW) {
                         print_difference(number, &steps[i], &result);
-                        print_way(twins, k, number, steps, i + 1, place);
+                        print_way(twins, number, steps, i + 1, place);
                         fflush(stdout);
                 }
                 if (judgement >= KNOWN && is_parted(&steps[i], &result))

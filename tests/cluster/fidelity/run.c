@@ -35,7 +35,7 @@ static void make(struct twins *twins, struct str path, struct str body, struct a
                 }
 }
 
-void run_begin(struct run *r, struct twins *twins, const struct kind *k, const char *namespace) {
+void run_begin(struct run *r, struct twins *twins, const char *namespace) {
         struct arena *a = arena_new(0);
 
         *r = (struct run){ twins, pairs_new() };
@@ -46,9 +46,6 @@ void run_begin(struct run *r, struct twins *twins, const struct kind *k, const c
                 pairs_add(r->pairs, arena_strf(a, "F%d", i).p, name, name);
         }
         make(twins, STR("/api/v1/namespaces"), arena_strf(a, "{\"metadata\":{\"name\":\"%s\"}}", namespace), a);
-        if (k->account)
-                make(twins, arena_strf(a, "/api/v1/namespaces/%s/serviceaccounts", namespace),
-                     value_canonical(a, k->account), a);
         arena_free(a);
 }
 
@@ -150,14 +147,14 @@ void run_step(struct run *run, const struct step *s, struct arena *a, struct res
 
 /* --- shrinking --- */
 
-static bool still_differs(struct twins *twins, const struct kind *k, const char *namespace, unsigned attempt,
+static bool still_differs(struct twins *twins, const char *namespace, unsigned attempt,
                           const struct step *steps, size_t count, struct str place, const bool *dropped) {
         struct arena *a = arena_new(0);
         struct result result = { 0 };
         struct run run;
         bool found = false;
 
-        run_begin(&run, twins, k, arena_strf(a, "%s-%u", namespace, attempt).p);
+        run_begin(&run, twins, arena_strf(a, "%s-%u", namespace, attempt).p);
         for (size_t i = 0; i < count; i++)
                 if (!dropped[i])
                         run_step(&run, &steps[i], a, &result);
@@ -168,7 +165,7 @@ static bool still_differs(struct twins *twins, const struct kind *k, const char 
         return found;
 }
 
-void run_shrink(struct twins *twins, const struct kind *k, const char *namespace, const struct step *steps,
+void run_shrink(struct twins *twins, const char *namespace, const struct step *steps,
                 size_t count, struct str place, bool *dropped) {
         unsigned attempt = 0;
 
@@ -180,7 +177,7 @@ void run_shrink(struct twins *twins, const struct kind *k, const char *namespace
                         for (size_t j = i; j < i + size && j + 1 < count; j++)
                                 dropped[j] = true;
                         if (memcmp(before, dropped, count * sizeof *dropped) != 0 &&
-                            !still_differs(twins, k, namespace, attempt++, steps, count, place, dropped))
+                            !still_differs(twins, namespace, attempt++, steps, count, place, dropped))
                                 memcpy(dropped, before, count * sizeof *dropped);
                 }
 }
