@@ -147,8 +147,7 @@ int handover_give(const struct value *live, const struct field_path *paths, size
         if (res < 0)
                 return res;
         const struct managed_entry *ours = managed_ours(&w.before);
-        const struct fieldset *moved =
-                ours && !ours->broken ? select_paths(a, ours->set, paths, count) : NULL;
+        const struct fieldset *moved = ours && !ours->broken ? select_paths(a, ours->set, paths, count) : NULL;
         if (!moved || fieldset_is_empty(moved))
                 return err_set(err, ERR_NOTFOUND, "our entry has none of the paths to hand over");
 
