@@ -26,7 +26,8 @@ void held_note(struct call *c, const struct type *type, const struct value *body
 }
 
 static bool is_kind(const struct call *c, const char *group, const char *kind) {
-        return !c->kind->is_custom && str_eqc(c->kind->resource->group, group) && str_eqc(c->kind->resource->kind, kind);
+        return !c->kind->is_custom && str_eqc(c->kind->resource->group, group) &&
+               str_eqc(c->kind->resource->kind, kind);
 }
 
 /* Where a check tells empty from absent. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Empty lists and maps that a body gives. Go holds them apart from absent ones until the object is stored; we leave them
- * out at once (codec.h). Here is what the API server can tell by them: some checks and a generation.
+ * Empty lists and maps that a body gives. Go holds them apart from absent ones until the object is stored; we leave
+ * them out at once (codec.h). Here is what the API server can tell by them: some checks and a generation.
  *
  * Thread rule: loop thread only.
  */

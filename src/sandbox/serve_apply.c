@@ -107,7 +107,8 @@ int serve_config_strict(struct call *c) {
 
 /* How refusals name the configuration: as it does itself. */
 static struct str patch_name(struct call *c, const struct value *config) {
-        return arena_strf(c->a, "%.*s/%.*s", STR_FMT(meta_text(config, "namespace")), STR_FMT(meta_text(config, "name")));
+        return arena_strf(c->a, "%.*s/%.*s", STR_FMT(meta_text(config, "namespace")),
+                          STR_FMT(meta_text(config, "name")));
 }
 
 /* The part of an object that the writer decides. */
@@ -193,7 +194,7 @@ static void apply_to_live(struct call *c, struct version *live, const struct val
                 warn_of(c, before, before);
                 answer_object(c, 200, held);
         } else if (serve_place(c, &object) == 0 && serve_check_names(c, object) == 0 &&
-                 write_update(c, held, body_default(c, object), &v) == 0)
+                   write_update(c, held, body_default(c, object), &v) == 0)
                 answer_object(c, 200, v);
 }
 

@@ -209,7 +209,8 @@ static void give_headless_families(struct service_change *m) {
                 set_list(m, "ipFamilies", 0, STR("IPv4"));
         if (count_of(m->service, "ipFamilies") < 2 && !is_policy(m->service, POLICY_SINGLE))
                 set_list(m, "ipFamilies", 1,
-                         str_eqc(item_text(service_spec(m->service, "ipFamilies"), 0), "IPv4") ? STR("IPv6") : STR("IPv4"));
+                         str_eqc(item_text(service_spec(m->service, "ipFamilies"), 0), "IPv4") ? STR("IPv6")
+                                                                                               : STR("IPv4"));
 }
 
 static void check_configured(struct service_change *m) {
@@ -259,10 +260,11 @@ static int refuse_address(struct service_change *m, struct str shown, struct str
 
 /* An address cannot be allotted to a Service without a name. */
 static int refuse_nameless(struct service_change *m) {
-        const char *why = arena_strf(m->c->a,
-                                     "IPAddress.networking.k8s.io \"%.*s\" is invalid: spec.parentRef.name: Required value",
-                                     STR_FMT(allot_ip(m->c)))
-                                  .p;
+        const char *why =
+                arena_strf(m->c->a,
+                           "IPAddress.networking.k8s.io \"%.*s\" is invalid: spec.parentRef.name: Required value",
+                           STR_FMT(allot_ip(m->c)))
+                        .p;
 
         return refuse_address(m, STR("[\"\"]"), (struct str){ 0 }, why);
 }
