@@ -87,6 +87,7 @@ struct config_app {
         bool self_heal;
         bool allow_empty;
         bool prune_disabled;       /* syncOptions Prune=false: nothing of this application is ever pruned */
+        bool report_extra;         /* annotation truce.dev/extra-paths: report */
         bool suspended;            /* annotation argocd.argoproj.io/skip-reconcile: "true" */
         struct config_retry retry;
 
@@ -94,6 +95,9 @@ struct config_app {
         const struct config_project *project;       /* NULL: no limits */
         const struct config_repository *repository; /* NULL: no credentials */
 };
+
+/* What becomes of what people's tools add to an object that is healed (design §6.8). */
+enum config_extra_paths { CONFIG_EXTRA_REMOVE, CONFIG_EXTRA_REPORT };
 
 /* Settings of the whole agent: kind Agent, and the flags of the same names. */
 struct config_agent {
@@ -113,6 +117,7 @@ struct config_agent {
         int64_t prune_max_count;       /* budget of one prune, sync/prune.h */
         int64_t prune_max_percent;
         bool prune_budget;             /* false: no budget */
+        int extra_paths;               /* enum config_extra_paths */
         int64_t replicas_hold_ms;      /* how long replicas stay as they are after their scaler went (design §6.5) */
         bool allow_file_repositories;  /* file:// in Application documents */
         bool allow_own;                /* Git may name truce's own objects */

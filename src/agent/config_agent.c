@@ -13,6 +13,9 @@
 /* In the order of enum log_level and enum log_format. */
 static const char *const log_levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const log_formats[] = { "text", "json", NULL };
+/* In the order of enum config_extra_paths. */
+static const char *const extra_paths[] = { "remove", "report", NULL };
+_Static_assert(CONFIG_EXTRA_REPORT == 1, "the words follow the enum");
 _Static_assert(LOG_ERROR == 3 && LOG_JSON == 1, "the words follow the enums");
 
 const struct option_def config_agent_options[] = {
@@ -55,6 +58,9 @@ const struct option_def config_agent_options[] = {
         { .name = "replicas-hold", .key = "replicasHold", .type = OPTION_DURATION, .at = AT(replicas_hold_ms),
           .fallback = "10m", .min = 0, .max = 24 * HOUR,
           .help = "how long replicas stay as an autoscaler left them after it is gone; it may be about to come back" },
+        { .name = "extra-paths", .key = "ownership.extraPaths", .type = OPTION_CHOICE, .at = AT(extra_paths),
+          .choices = extra_paths, .fallback = "remove",
+          .help = "what people add to objects by hand, where self-heal is on: remove it, or only report it" },
         { .name = "allow-file-repositories", .key = "allowFileRepositories", .type = OPTION_BOOL,
           .at = AT(allow_file_repositories), .help = "let Application documents name folders of this machine" },
         { .name = "allow-own-objects", .key = "allowOwnObjects", .type = OPTION_BOOL, .at = AT(allow_own),

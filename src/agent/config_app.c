@@ -7,6 +7,7 @@
 
 #define USED SETTING_USED, NULL
 #define IRRELEVANT SETTING_IRRELEVANT, NULL
+#define EXTRA_PATHS "truce.dev/extra-paths"
 
 static const struct config_key keys[] = {
         { "operation", IRRELEVANT },
@@ -198,6 +199,15 @@ static void read_policy(struct reader *r, struct config_app *app) {
                 read_sync_option(r, app, options->list.items[i]);
 }
 
+/* Annotations of the Application document that are ours. */
+static void read_annotations(struct reader *r, struct config_app *app) {
+        const struct value *v = value_path(r->o->value, "metadata", "annotations", EXTRA_PATHS, NULL);
+
+        app->report_extra = str_eqc(value_text(v), "report");
+        if (v && !app->report_extra && !str_eqc(value_text(v), "remove"))
+                reader_error(r, v->line, "annotation " EXTRA_PATHS " takes remove or report");
+}
+
 void config_read_app(struct reader *r) {
         struct config_app app = config_app_default();
 
@@ -213,6 +223,7 @@ void config_read_app(struct reader *r) {
         read_source(r, &app);
         read_destination(r, &app);
         read_policy(r, &app);
+        read_annotations(r, &app);
         if (r->refused)
                 r->c->refused_count++;
         else if (!r->bad)

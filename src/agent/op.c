@@ -49,6 +49,9 @@ struct op {
         int64_t noticed_ms;        /* of the change that it is about; one that comes meanwhile is the next op's */
         bool full;                 /* in.live is whole, as the server sent it */
         bool created, wrote, handed_over;
+        struct arena *removed_arena;         /* of `removed` */
+        const struct decide_note *removed;   /* what people added and this op takes away, told at its end */
+        size_t removed_count;
         char *before;              /* live text before our first write; NULL: it did not exist */
         struct arena *met_arena;   /* of `met` */
         const struct decide_cause *met; /* owners that a round took from and lost the race: asked about again at once */
@@ -66,6 +69,7 @@ void op_free(struct op *op) {
         arena_free(op->arena);
         arena_free(op->met_arena);
         type_release(&op->type);
+        arena_free(op->removed_arena);
         free(op->before);
         free(op);
 }
@@ -89,6 +93,37 @@ static bool notes_are_new(struct item *item, const struct outcome *o) {
         return differs;
 }
 
+/* A patch moves what people added into our entry; by the time it is gone its round's notes are as well. */
+static void remember_removed(struct op *op) {
+        struct decide_note *grown;
+
+        if (!op->removed_arena)
+                op->removed_arena = arena_new(0);
+        grown = arena_alloc(op->removed_arena, (op->removed_count + op->decision.note_count) * sizeof *grown);
+        if (op->removed_count)
+                memcpy(grown, op->removed, op->removed_count * sizeof *grown);
+        op->removed = grown;
+        for (size_t i = 0; i < op->decision.note_count; i++) {
+                struct decide_note n = op->decision.notes[i];
+
+                if (n.kind != DECIDE_REMOVED)
+                        continue;
+                n.path = field_path_dup(op->removed_arena, n.path);
+                n.owner = arena_str(op->removed_arena, n.owner);
+                grown[op->removed_count++] = n;
+        }
+}
+
+static void add_removed(struct op *op, struct outcome *o) {
+        struct decide_note *all = arena_alloc(op->arena, (o->note_count + op->removed_count + 1) * sizeof *all);
+
+        if (o->note_count)
+                memcpy(all, o->notes, o->note_count * sizeof *all);
+        for (size_t i = 0; i < op->removed_count; i++)
+                all[o->note_count++] = op->removed[i];
+        o->notes = all;
+}
+
 static void finish(struct op *op, enum item_state state, struct outcome outcome, const struct err *err) {
         struct item *item = op->item;
 
@@ -108,6 +143,8 @@ static void finish(struct op *op, enum item_state state, struct outcome outcome,
                 outcome.notes = op->decision.notes;
                 outcome.note_count = op->decision.note_count;
         }
+        if (op->removed_count)
+                add_removed(op, &outcome);
         outcome.notes_are_new = notes_are_new(item, &outcome);
         item->op = NULL;
         item_finish(item, state, &outcome, err);
@@ -390,6 +427,16 @@ static int take_answer(struct op *op, struct str body, struct err *err) {
         return 0;
 }
 
+/* What people added would go as well, which no dry-run can show: it is not ours yet. */
+static void tell_difference(struct op *op, const struct value *answer, const struct managed *owners) {
+        finish(op, ITEM_OUT_OF_SYNC,
+               (struct outcome){ .kind = op->in.live ? OUTCOME_DIFFERS : OUTCOME_MISSING, .before = op->in.live,
+                                 .before_owners = &op->managed,
+                                 .after = decide_without_removed(&op->decision, answer, op->in.type, op->arena),
+                                 .after_owners = owners },
+               NULL);
+}
+
 static void dry_run_answered(struct op *op, const struct kube_result *result) {
         const struct value *answer;
         struct managed owners;
@@ -400,16 +447,13 @@ static void dry_run_answered(struct op *op, const struct kube_result *result) {
                 fail(op, &err);
                 return;
         }
-        if (op->in.live && dry_run_is_no_op(op, answer, &owners)) {
+        if (op->in.live && dry_run_is_no_op(op, answer, &owners) && !op->decision.removes) {
                 note_converged(op);
                 done(op);
                 return;
         }
         if (op->mode == DECIDE_DIFF) {
-                finish(op, ITEM_OUT_OF_SYNC,
-                       (struct outcome){ .kind = op->in.live ? OUTCOME_DIFFERS : OUTCOME_MISSING, .before = op->in.live,
-                                         .before_owners = &op->managed, .after = answer, .after_owners = &owners },
-                       NULL);
+                tell_difference(op, answer, &owners);
                 return;
         }
         op->mode = DECIDE_AUTO; /* it was looked at; now for real */
@@ -443,7 +487,7 @@ static int take_write(struct op *op, struct str body, struct err *err) {
 }
 
 static bool may_need_hand_over(struct op *op) {
-        return has_scaler(op) || op->decision.withheld_count > 0;
+        return has_scaler(op) || op->decision.withheld_count > 0 || decide_may_tidy(&op->in, &op->managed);
 }
 
 static void note_write(struct op *op, const struct value *before, const struct managed *owners) {
@@ -488,7 +532,8 @@ static void patch_answered(struct op *op, const struct kube_result *result) {
                 read_again(op, &err);
                 return;
         }
-        op->handed_over = true;
+        op->handed_over |= op->decision.handover != HANDOVER_NOTHING;
+        remember_removed(op);
         failpoint("after-hand-over");
         if (++op->rounds < OP_MAX_ROUNDS)
                 begin_round(op, result->body);
@@ -563,6 +608,10 @@ static void nothing_to_do(struct op *op) {
         op->app->counts.by_fingerprint += op->decision.by_fingerprint;
         op->app->counts.by_proof += op->decision.by_proof;
         note_converged(op);
+        if (op->mode == DECIDE_DIFF && op->decision.removes) {
+                tell_difference(op, op->in.live, &op->managed);
+                return;
+        }
         done(op);
 }
 
@@ -727,6 +776,13 @@ static int make_decision(struct op *op, struct err *err) {
         return op->in.replicas_hold ? decide_as(op, op->mode, err) : 0;
 }
 
+static bool removes_extra(const struct op *op) {
+        const struct config_app *app = op->app->config;
+
+        return app->automated && app->self_heal && !app->report_extra &&
+               op->app->env.agent->extra_paths == CONFIG_EXTRA_REMOVE;
+}
+
 /* The body of the kept answer belongs to the old round's arena, so the new round begins before the old one is freed. */
 static void begin_round(struct op *op, struct str whole) {
         _cleanup_(arena_freep) struct arena *old = TAKE_PTR(op->arena);
@@ -747,6 +803,9 @@ static void begin_round(struct op *op, struct str whole) {
                 .withheld = op->item->withheld,
                 .withheld_count = op->item->withheld_count,
                 .kept_left_git = op->item->replicas_left,
+                .remove_extra = removes_extra(op),
+                .adopted = e && (e->flags & INVENTORY_ADOPTED),
+                .adopt_argocd = op->app->env.agent->adopt_argocd,
         };
         op->in.paused_count = item_paused(op->item, op->arena, &op->in.paused);
         if (json_parse(op->item->desired->text, op->arena, &op->in.desired, &err) < 0 || read_live(op, whole, &err) < 0) {

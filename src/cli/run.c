@@ -69,6 +69,7 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         log_notes(o, DECIDE_EXTRA, "not in Git, left alone");
         log_notes(o, DECIDE_OVERRIDDEN, "a person's change is kept for a while");
         log_notes(o, DECIDE_PAUSED, "fought over, left alone for a while");
+        log_notes(o, DECIDE_REMOVED, "not in Git, removed");
         log_notes(o, DECIDE_HELD, "autoscaler gone, its value stays for now");
         if (!word)
                 return;

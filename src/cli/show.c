@@ -260,6 +260,7 @@ static const char *note_word(enum decide_note_kind kind) {
                 [DECIDE_YIELDED] = "yielded", [DECIDE_REPORTED] = "reported", [DECIDE_HELD] = "held",
                 [DECIDE_EXTRA] = "extra",     [DECIDE_PAUSED] = "fought over",
                 [DECIDE_OVERRIDDEN] = "overridden",
+                [DECIDE_REMOVED] = "removed",
         };
 
         return (size_t)kind < ARRAY_LEN(words) ? words[kind] : NULL;
@@ -271,7 +272,7 @@ static void show_note(struct show *s, const struct outcome *o, const struct deci
         if (!note_word(n->kind) || !o->notes_are_new || (!words_outcome(o->kind) && n->kind == DECIDE_YIELDED))
                 return;
         diff_path_print(n->path, &rest);
-        buf_addc(&rest, n->kind == DECIDE_EXTRA ? ", not in Git, added by " : ", owned by ");
+        buf_addc(&rest, n->kind == DECIDE_EXTRA || n->kind == DECIDE_REMOVED ? ", not in Git, added by " : ", owned by ");
         text_add(&rest, n->owner);
         add_line(s, note_word(n->kind), o->id, buf_str(&rest));
 }

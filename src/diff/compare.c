@@ -155,7 +155,7 @@ void walk_emit(struct walk *w, enum diff_kind kind, const struct value *before, 
 static bool merge_note(struct walk *w, const struct decide_note *n) {
         bool merged = false;
 
-        if (n->kind != DECIDE_TAKEN && n->kind != DECIDE_LEAVING)
+        if (n->kind != DECIDE_TAKEN && n->kind != DECIDE_LEAVING && n->kind != DECIDE_REMOVED)
                 return false;
         for (size_t i = 0; i < w->count; i++) {
                 struct diff_entry *e = &w->entries[i];
@@ -164,6 +164,8 @@ static bool merge_note(struct walk *w, const struct decide_note *n) {
                         continue;
                 if (!e->why)
                         e->why = n;
+                if (n->kind == DECIDE_REMOVED && field_path_covers(n->path, e->path))
+                        e->class = DIFF_OURS; /* its going is our doing */
                 merged = true;
         }
         return merged;

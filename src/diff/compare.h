@@ -76,7 +76,7 @@ struct diff {
         const struct diff_entry *entries;
         size_t count;
         size_t left_out;
-        const struct diff_note *notes; /* TAKEN and LEAVING only where no entry says it */
+        const struct diff_note *notes; /* TAKEN, LEAVING and REMOVED only where no entry says it */
         size_t note_count;
 };
 

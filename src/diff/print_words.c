@@ -128,6 +128,7 @@ static const struct note_words note_words[] = {
         [DECIDE_EXTRA] = { "not in Git", "added by ", "" },
         [DECIDE_PAUSED] = { "fought over", "now by ", "is not applied" },
         [DECIDE_OVERRIDDEN] = { "overridden", "by ", "comes back later" },
+        [DECIDE_REMOVED] = { "not in Git, goes", "added by ", "" },
 };
 
 /* A scaler's Git value has one use. */

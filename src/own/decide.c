@@ -193,6 +193,7 @@ struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *
                 .subresource = e->subresource,
                 .operation = e->operation,
                 .path = p,
+                .leftover = desk_is_leftover(d, e),
                 .is_replicas = d->has_replicas && field_path_covers(p, d->replicas),
                 .scale = &d->scale,
         };
@@ -271,13 +272,6 @@ static struct path_list due_handovers(struct desk *d) {
         return due;
 }
 
-static bool is_yielded(const struct desk *d, struct field_path p) {
-        for (size_t i = 0; i < d->yields.count; i++)
-                if (field_path_covers(d->yields.paths[i], p))
-                        return true;
-        return false;
-}
-
 /*
  * Does a kept path come back to us? Yes when Git has it again, and when its ancestor, or in this very revision the path
  * itself, left Git. A path that Git has not had for long stays as it is: nobody asked to reset it.
@@ -285,7 +279,7 @@ static bool is_yielded(const struct desk *d, struct field_path p) {
 static bool comes_back(struct desk *d, struct field_path p) {
         struct field_path parent = { p.elements, p.count - 1 };
 
-        if (is_yielded(d, p))
+        if (desk_is_yielded(d, p))
                 return false;
         return d->in->kept_left_git || field_path_find(d->in->desired, p, d->type) ||
                !field_path_find(d->in->desired, parent, d->type);
@@ -406,10 +400,27 @@ static bool takes_replicas_back(const struct desk *d) {
         return d->scale.verdict == SCALE_STALE || managed_keeper_of(&d->managed, d->replicas);
 }
 
+/* Moves what is extra into our entry and clears leftovers, in one patch. */
+static int tidy(struct desk *d, struct err *err) {
+        bool extra = false;
+
+        desk_leftovers(d);
+        if (!d->strips.count || d->in->mode != DECIDE_AUTO)
+                return 0;
+        for (size_t i = 0; i < d->strips.count; i++)
+                extra = extra || d->strips.rows[i].into_ours;
+        desk_reason(d, extra ? "taking from %.*s what is not in Git, to remove it" : "%.*s is superseded and owns nothing of ours",
+                    STR_FMT(d->strips.rows[0].entry->manager));
+        return desk_send_strips(d, &d->strips, err);
+}
+
 static int decide_live(struct desk *d, struct err *err) {
         d->out.takes_replicas_back = takes_replicas_back(d);
+        desk_extra(d);
         int res = move_ownership(d, err);
 
+        if (res == 0 && d->out.verdict != DECIDE_PATCH)
+                res = tidy(d, err);
         if (res < 0 || d->out.verdict == DECIDE_PATCH || converged(d))
                 return res;
         res = desk_leave(d, err);
@@ -440,7 +451,6 @@ int decide(const struct decide_input *in, struct arena *a, struct decision *ret_
                 create(&d);
         if (res < 0)
                 return res;
-        desk_extra(&d);
         *ret_decision = d.out;
         return 0;
 }
@@ -461,6 +471,7 @@ const char *decide_note_name(enum decide_note_kind k) {
                 [DECIDE_LEAVING] = "leaving", [DECIDE_STAYS] = "stays",       [DECIDE_HANDOVER_DUE] = "handover-due",
                 [DECIDE_HELD] = "held",       [DECIDE_EXTRA] = "extra",       [DECIDE_PAUSED] = "paused",
                 [DECIDE_OVERRIDDEN] = "overridden",
+                [DECIDE_REMOVED] = "removed",
         };
 
         return names[k];

@@ -9,6 +9,8 @@
  *  - CREATE, APPLY, DRY_RUN: send `body`. 200: store fingerprint_of() its response. 409 with causes: decide_conflict(),
  *    and send what that says. Another 409, or 422 on the uid: read live anew.
  *  - PATCH: send `patch`, handover_check() the response, decide() again with the response as live.
+ *    The patches of one object, in this order: a hand-over or take-back; what people added and self-heal removes moves
+ *    into our entry while leftovers lose what we own too; leftovers lose what Git removed.
  *  - WAIT, REFUSE: show the reason.
  *
  * Everything in a decision lives in the arena given, or is borrowed from the input.
@@ -48,6 +50,7 @@ enum decide_note_kind {
         DECIDE_EXTRA,        /* a person's tool added it; Git has nothing there; left alone */
         DECIDE_PAUSED,       /* fought over: left to the other one for a while */
         DECIDE_OVERRIDDEN,   /* a person's change that a lease keeps for a while */
+        DECIDE_REMOVED,      /* as EXTRA, and self-heal removes it: moved into our entry first, then dropped by an apply */
 };
 
 struct decide_note {
@@ -95,12 +98,16 @@ struct decide_input {
         struct str foreign_tracker; /* who else tracks the live object; empty: nobody */
         bool replicas_hold;         /* its scaler has been gone for less than the hold */
         bool kept_left_git; /* this revision removed a path the last one had: what the keeper holds of it goes */
+        bool remove_extra;  /* self-heal: what people's tools added goes; else it is only told */
+        bool adopted;       /* the object was there before us: what client-side apply has in it may be from then, and stays */
+        bool adopt_argocd;  /* Argo CD has given its objects up: what it owns is a leftover like client-side apply's */
         enum decide_mode mode;
 };
 
 struct decision {
         enum decide_verdict verdict;
         bool by_fingerprint, by_proof;
+        bool removes;                /* DIFF: the paths noted as REMOVED would go, whatever a dry-run says */
         bool dry_run;                /* of CREATE and DRY_RUN: send with dryRun=All */
         bool force;                  /* only ever with resourceVersion in the body */
         const struct value *body;    /* CREATE, APPLY, DRY_RUN */
@@ -122,6 +129,16 @@ struct decision {
  * managedFields (read it anew and ask again); PARSE when live's managedFields cannot be read.
  */
 int decide(const struct decide_input *in, struct arena *a, struct decision *ret_decision, struct err *err);
+
+/*
+ * May the object want a patch now that these are its owners: is there an entry of a person or a leftover? After an apply
+ * it says whether decide() is to be asked once more with the whole response.
+ */
+bool decide_may_tidy(const struct decide_input *in, const struct managed *owners);
+
+/* The object as it is when the paths that are noted as REMOVED have gone. Defaults that come back are not known. */
+const struct value *decide_without_removed(const struct decision *d, const struct value *object,
+                                           const struct schema *type, struct arena *a);
 
 /* One element of `details.causes[]` of a 409. */
 struct decide_cause {

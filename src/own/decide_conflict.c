@@ -57,6 +57,24 @@ static const struct managed_entry *find_owner(struct desk *d, const struct decid
         return NULL;
 }
 
+/*
+ * An object whose managedFields somebody has wiped: the server gives all of it to before-first-apply in the very request
+ * it refuses, so the live object does not show that owner.
+ */
+static const struct managed_entry *find_newborn(struct desk *d, const struct decide_cause *c, struct field_path *ret) {
+        struct managed_entry *e = arena_zalloc(d->arena, sizeof *e);
+
+        *e = (struct managed_entry){
+                .manager = c->manager,
+                .operation = MANAGED_UPDATE,
+                .api_version = value_text(value_getc(d->in->desired, "apiVersion")),
+                .set = fieldset_of_value(d->out.effective, d->type, d->arena, NULL),
+        };
+        if (!managed_is_before_first_apply(e) || managed_find(&d->managed, c->manager, MANAGED_UPDATE, STR(""), STR("")))
+                return NULL;
+        return find_path(d, e, c->field, ret) ? e : NULL;
+}
+
 static bool is_withheld(const struct desk *d, struct field_path p) {
         for (size_t i = 0; i < d->out.withheld_count; i++)
                 if (field_path_equal(d->out.withheld[i].path, p))
@@ -68,6 +86,8 @@ static bool settle(struct desk *d, const struct decide_cause *c) {
         struct field_path p;
         const struct managed_entry *e = find_owner(d, c, &p);
 
+        if (!e)
+                e = find_newborn(d, c, &p);
         if (!e) {
                 d->out.verdict = DECIDE_REFUSE;
                 desk_reason(d, "%.*s is said to own %.*s, which the live object does not show", STR_FMT(c->manager),
@@ -122,6 +142,7 @@ int decide_conflict(const struct decide_input *in, const struct decision *before
                 desk_reason(&d, d.out.force ? "taking from %.*s" : "leaving to %.*s", STR_FMT(causes[0].manager));
         }
         desk_extra(&d);
+        desk_leftovers(&d);
         *ret_decision = d.out;
         return 0;
 }

@@ -1,40 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Extra paths (design §6.8): in the live object, not in Git, and nobody's but a person's tool's. They are told, so that
- * nobody wonders; removing them is another matter.
+ * Extra paths (design §6.8): in the live object, not in Git, and nobody's but a person's tool's. Under self-heal they
+ * go: a patch of managedFields moves exactly these paths into our entry, and the next apply, which is without them,
+ * removes them: list items too, which is how a port edited from 80 to 83 becomes 80 again. What is left alone is told,
+ * so that nobody wonders.
  *
  * What a client created, rather than changed, it owns together with every default the server filled in. Of those
- * entries only what cannot be a default is told: list items, and keys of free maps (data, labels, annotations).
+ * entries only what cannot be a default is told: list items, keys of free maps (data, labels, annotations), and what
+ * client-side apply says it applied.
  */
 #include "own/decide_impl.h"
 
-#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
+#include "base/json.h"
 
-static bool is_person(const struct managed_entry *e) {
-        enum policy_class class = policy_classify(e->manager, e->operation, e->subresource);
+/* The topmost owned path of a branch that Git lacks. */
+struct extra {
+        const struct managed_entry *entry;
+        const struct fieldset *node; /* of the entry's set, at the path */
+        struct field_path path;
+        const struct schema *parent;
+        bool in_others_item;         /* below a list item that Git lacks and the entry does not own */
+};
 
-        return (class == POLICY_PERSON || class == POLICY_CLIENT) && !e->subresource.n && !e->broken;
+static const struct path_element *last_of(struct field_path p) {
+        return &p.elements[p.count - 1];
 }
 
-static bool may_be_default(const struct managed_entry *e, const struct path_element *last,
-                           const struct schema *parent) {
-        if (policy_classify(e->manager, e->operation, e->subresource) == POLICY_PERSON)
+static const struct value *last_applied(struct desk *d) {
+        struct str text = value_text(value_path(d->in->live, "metadata", "annotations", LAST_APPLIED, NULL));
+
+        if (!d->has_last_applied && text.n && json_parse(text, d->arena, &d->last_applied, NULL) < 0)
+                d->last_applied = NULL;
+        d->has_last_applied = true;
+        return d->last_applied;
+}
+
+static bool may_be_default(struct desk *d, const struct extra *x) {
+        const struct managed_entry *e = x->entry;
+        bool person = policy_classify(e->manager, e->operation, e->subresource) == POLICY_PERSON;
+
+        if ((person && !e->creation) || last_of(x->path)->kind != PATH_FIELD || schema_form(x->parent) == SCHEMA_MAP)
                 return false;
-        return last->kind == PATH_FIELD && schema_form(parent) != SCHEMA_MAP;
+        return person || !field_path_find(last_applied(d), x->path, d->type);
 }
 
-/* Only people's, and this entry is the first of them: a path is told once. */
-static bool is_first_owner(const struct desk *d, const struct managed_entry *e, struct field_path p) {
+static bool is_told_about(const struct desk *d, const struct managed_entry *e) {
+        return desk_is_person(e) || desk_is_leftover(d, e);
+}
+
+/* Only people's and leftovers', and this entry is the first of them: a path is told once. */
+static bool is_first_owner(const struct desk *d, const struct extra *x) {
         const struct managed_entry *owners[MANAGED_MAX_ENTRIES];
-        size_t count = managed_owners(&d->managed, p, owners, MANAGED_MAX_ENTRIES);
+        size_t count = managed_owners(&d->managed, x->path, owners, MANAGED_MAX_ENTRIES);
 
         for (size_t i = 0; i < count; i++)
-                if (!is_person(owners[i]))
+                if (!is_told_about(d, owners[i]))
                         return false;
-        return count && owners[0] == e;
+        return count && owners[0] == x->entry;
 }
 
-static bool is_yielded(const struct desk *d, struct field_path p) {
+bool desk_is_yielded(const struct desk *d, struct field_path p) {
         for (size_t i = 0; i < d->yields.count; i++)
                 if (field_path_covers(d->yields.paths[i], p))
                         return true;
@@ -44,54 +69,194 @@ static bool is_yielded(const struct desk *d, struct field_path p) {
 /* Below what is told already there is nothing more to tell. */
 static bool is_told(const struct desk *d, struct field_path p) {
         for (size_t i = 0; i < d->out.note_count; i++)
-                if (d->out.notes[i].kind == DECIDE_EXTRA && field_path_covers(d->out.notes[i].path, p))
+                if ((d->out.notes[i].kind == DECIDE_EXTRA || d->out.notes[i].kind == DECIDE_REMOVED) &&
+                    field_path_covers(d->out.notes[i].path, p))
                         return true;
         return false;
 }
 
-static void tell(struct desk *d, const struct managed_entry *e, struct field_path p, const struct schema *parent) {
-        const struct path_element *last = &p.elements[p.count - 1];
+/* --- what stays ------------------------------------------------------------------------------------------------- */
 
-        if (may_be_default(e, last, parent) || (last->kind == PATH_FIELD && str_eqc(last->name, LAST_APPLIED)))
-                return;
-        if (is_yielded(d, p) || is_told(d, p) || !is_first_owner(d, e, p) || !field_path_find(d->in->live, p, d->type))
-                return;
-        desk_note(d,
-                  (struct decide_note){ .kind = DECIDE_EXTRA, .path = p, .owner = e->manager, .rule = "left alone" });
+/* `kubectl rollout restart`, which k9s and dashboards imitate: gone with the next rollout, and no part of any state. */
+static bool is_restart(const struct path_element *e) {
+        return e->kind == PATH_FIELD && (str_ends(e->name, STR("/restartedAt")) || str_eqc(e->name, "cattle.io/timestamp"));
+}
+
+static bool is_debugging(const struct path_element *e) {
+        return e->kind == PATH_FIELD && str_eqc(e->name, "ephemeralContainers");
+}
+
+static bool is_sacred(const struct path_element *e) {
+        return is_restart(e) || is_debugging(e);
+}
+
+static bool has_sacred(const struct fieldset *node) {
+        for (size_t i = 0; i < node->count; i++)
+                if (is_sacred(&node->children[i].element) || has_sacred(&node->children[i].set))
+                        return true;
+        return false;
+}
+
+static bool is_below_sacred(struct field_path p) {
+        for (size_t i = 0; i < p.count; i++)
+                if (is_sacred(&p.elements[i]))
+                        return true;
+        return false;
+}
+
+static bool meets_yield(const struct desk *d, struct field_path p) {
+        for (size_t i = 0; i < d->yields.count; i++)
+                if (field_path_covers(p, d->yields.paths[i]))
+                        return true;
+        return false;
+}
+
+/* An owner of something at or below the path must be a person who added it, in the version that is applied. */
+static const char *owner_keeps(const struct desk *d, const struct managed_entry *e) {
+        if (!desk_is_person(e))
+                return "left alone: another owner has a part in it";
+        if (!str_eq(e->api_version, value_text(value_getc(d->in->desired, "apiVersion"))))
+                return "left alone: it was written in another version of its kind";
+        if (e->creation)
+                return "left alone: the object was made with it";
+        if (d->in->adopted && policy_classify(e->manager, e->operation, e->subresource) == POLICY_CLIENT)
+                return "left alone: it may be from before the object was adopted";
+        return NULL;
+}
+
+static const char *owners_keep(const struct desk *d, struct field_path p) {
+        const char *why = NULL;
+
+        for (size_t i = 0; i < d->managed.count && !why; i++) {
+                const struct managed_entry *e = &d->managed.entries[i];
+
+                if (e->broken)
+                        why = "left alone: an owner cannot be read";
+                else if (fieldset_touches(e->set, p) || fieldset_covers(e->set, p, NULL))
+                        why = owner_keeps(d, e);
+        }
+        return why;
+}
+
+/* Why an extra path stays; NULL: it goes. */
+static const char *why_it_stays(const struct desk *d, const struct extra *x) {
+        struct str top = x->path.elements[0].name;
+
+        if (!d->in->remove_extra)
+                return "left alone";
+        if (d->in->override)
+                return d->in->override;
+        if (str_eqc(top, "metadata"))
+                return "left alone: metadata is never removed";
+        if (str_eqc(top, "status"))
+                return "left alone: status is not Git's";
+        if (is_below_sacred(x->path) || has_sacred(x->node))
+                return "left alone: restarts and debug containers pass";
+        if (x->in_others_item)
+                return "left alone: it is inside another owner's list item";
+        if (meets_yield(d, x->path))
+                return "left alone: a part of it is left to its owner";
+        if (d->has_replicas && (field_path_covers(x->path, d->replicas) || field_path_covers(d->replicas, x->path)))
+                return "left alone: replicas that Git leaves open are whoever's scales";
+        return owners_keep(d, x->path);
+}
+
+/* --- telling and taking ----------------------------------------------------------------------------------------- */
+
+/*
+ * Before our first apply only items are taken, for the apply could fail on them (two ports of one name); the rest when
+ * our entry is there.
+ */
+static bool can_move_now(const struct desk *d, const struct extra *x) {
+        return desk_can_move(d, x->entry) || (!d->ours && last_of(x->path)->kind != PATH_FIELD);
+}
+
+static void take(struct desk *d, const struct extra *x) {
+        for (size_t i = 0; i < d->managed.count; i++) {
+                const struct managed_entry *e = &d->managed.entries[i];
+                struct extra of_owner = { .entry = e, .path = x->path };
+
+                if (desk_is_person(e) && fieldset_touches(e->set, x->path) && can_move_now(d, &of_owner))
+                        desk_strip(d, &d->strips, e, fieldset_under(d->arena, e->set, x->path), true);
+        }
+        d->out.removes = true;
+}
+
+static void tell(struct desk *d, const struct extra *x, const char *stays) {
+        desk_note(d, (struct decide_note){ .kind = stays ? DECIDE_EXTRA : DECIDE_REMOVED,
+                                           .path = x->path,
+                                           .owner = x->entry->manager,
+                                           .rule = stays ? stays : "what people add to Git's objects is removed" });
+        if (!stays)
+                take(d, x);
+}
+
+static bool is_worth_telling(struct desk *d, const struct extra *x) {
+        const struct path_element *last = last_of(x->path);
+        bool in_metadata = str_eqc(x->path.elements[0].name, "metadata");
+
+        if (last->kind == PATH_FIELD && str_eqc(last->name, LAST_APPLIED))
+                return false;
+        /* An entry of nobody's holds whatever stood there: controllers' marks as well. */
+        if (in_metadata && !desk_is_person(x->entry))
+                return false;
+        return !desk_is_yielded(d, x->path) && !is_told(d, x->path) && is_first_owner(d, x) &&
+               field_path_find(d->in->live, x->path, d->type) && !may_be_default(d, x);
 }
 
 static const struct schema *type_below(const struct schema *type, const struct path_element *e) {
         return e->kind == PATH_FIELD ? schema_field(type, e->name) : schema_item(type);
 }
 
-/* The owned paths at and below an absent one, each the topmost of its branch. */
-static void tell_below(struct desk *d, const struct managed_entry *e, const struct fieldset *node, struct field_path p,
-                       const struct schema *parent) {
-        if (node->member) {
-                tell(d, e, p, parent);
-                return;
+static void look_at(struct desk *d, const struct extra *x);
+
+static void look_below(struct desk *d, const struct extra *x) {
+        const struct schema *type = type_below(x->parent, last_of(x->path));
+        bool in_item = x->in_others_item || (!x->node->member && last_of(x->path)->kind != PATH_FIELD);
+
+        for (size_t i = 0; i < x->node->count; i++) {
+                const struct fieldset_child *c = &x->node->children[i];
+                struct extra below = { x->entry, &c->set, field_path_join(d->arena, x->path, c->element), type, in_item };
+
+                look_at(d, &below);
         }
-        const struct schema *type = type_below(parent, &p.elements[p.count - 1]);
-        for (size_t i = 0; i < node->count; i++)
-                tell_below(d, e, &node->children[i].set, field_path_join(d->arena, p, node->children[i].element), type);
 }
 
-static void tell_entry(struct desk *d, const struct managed_entry *e) {
+/* A map of which a part must stay goes by its parts; a list item is one thing. */
+static void look_at(struct desk *d, const struct extra *x) {
+        const char *stays = x->node->member ? why_it_stays(d, x) : NULL;
+        bool by_parts = stays && d->in->remove_extra && x->node->count && last_of(x->path)->kind == PATH_FIELD &&
+                        !str_eqc(x->path.elements[0].name, "metadata");
+
+        if (!x->node->member || by_parts)
+                look_below(d, x);
+        else if (is_worth_telling(d, x))
+                tell(d, x, stays);
+}
+
+static void look_at_entry(struct desk *d, const struct managed_entry *e) {
         bool unsure;
         struct path_list absent = desk_absent(d, e->set, d->in->desired, &unsure);
 
         for (size_t i = 0; i < absent.count; i++) {
-                struct field_path p = absent.paths[i];
-                const struct schema *parent = d->type;
+                struct extra x = { e, fieldset_at(e->set, absent.paths[i]), absent.paths[i], d->type, false };
 
-                for (size_t k = 0; k + 1 < p.count; k++)
-                        parent = type_below(parent, &p.elements[k]);
-                tell_below(d, e, fieldset_at(e->set, p), p, parent);
+                for (size_t k = 0; k + 1 < x.path.count; k++)
+                        x.parent = type_below(x.parent, &x.path.elements[k]);
+                look_at(d, &x);
         }
 }
 
 void desk_extra(struct desk *d) {
         for (size_t i = 0; d->in->live && i < d->managed.count; i++)
-                if (is_person(&d->managed.entries[i]))
-                        tell_entry(d, &d->managed.entries[i]);
+                if (is_told_about(d, &d->managed.entries[i]))
+                        look_at_entry(d, &d->managed.entries[i]);
+}
+
+const struct value *decide_without_removed(const struct decision *d, const struct value *object,
+                                           const struct schema *type, struct arena *a) {
+        for (size_t i = 0; i < d->note_count; i++)
+                if (d->notes[i].kind == DECIDE_REMOVED)
+                        object = field_path_remove(a, object, d->notes[i].path, type);
+        return object;
 }

@@ -10,6 +10,12 @@ struct path_list {
         size_t count;
 };
 
+/* What a patch is to change in other owners' entries, one row an entry and direction. */
+struct strips {
+        struct handover_strip *rows;
+        size_t count;
+};
+
 struct desk {
         const struct decide_input *in;
         struct arena *arena;
@@ -22,6 +28,9 @@ struct desk {
         struct path_list yields;    /* left out of the body */
         const struct value *masked; /* effective, with due hand-overs at their live value (dry-runs) */
         bool needs_version;         /* the request must carry the resourceVersion */
+        struct strips strips;       /* extra paths to be moved into our entry, leftovers to be cleared */
+        const struct value *last_applied; /* what client-side apply says it applied; NULL: not looked for, or none */
+        bool has_last_applied;            /* it was looked for */
         struct decision out;
 };
 
@@ -46,12 +55,31 @@ int desk_leave(struct desk *d, struct err *err);
  * what is below it is not told.
  */
 struct path_list desk_absent(struct desk *d, const struct fieldset *set, const struct value *desired, bool *ret_unsure);
-/* decide_extra.c: notes what people's tools added to the live object. */
+void desk_strip(struct desk *d, struct strips *s, const struct managed_entry *e, const struct fieldset *set, bool into_ours);
+/* A PATCH of what was gathered. */
+int desk_send_strips(struct desk *d, const struct strips *s, struct err *err);
+/* Is the path, or an ancestor of it, left to others? */
+bool desk_is_yielded(const struct desk *d, struct field_path p);
+
+/* decide_extra.c: notes what people's tools added to the live object, and gathers what is to go. Once a desk. */
 void desk_extra(struct desk *d);
 /* decide_override.c: leaves people's changes of what Git has as they are. */
 void desk_yield_overridden(struct desk *d);
 /* Has Git a value for the path, as it is sent now, that is not what stands there? */
 bool desk_differs(const struct desk *d, struct field_path p);
+/* decide_leftover.c: gathers what leftovers own and we own as well. */
+void desk_leftovers(struct desk *d);
+/*
+ * Is it an entry of what deployed the object before us and no longer does: client-side apply, before-first-apply, Helm,
+ * Argo CD once it is given up?
+ */
+bool desk_is_leftover(const struct desk *d, const struct managed_entry *e);
+/* Is it an entry of a person's tool, client-side apply among them? */
+bool desk_is_person(const struct managed_entry *e);
+/* Can our entry take paths of this one: is it there, and both in the version that is applied? */
+bool desk_can_move(const struct desk *d, const struct managed_entry *e);
+/* The annotation in which client-side apply keeps what it applied. */
+#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 /* decide_conflict.c: withholds what the entry would conflict with and policy leaves to it. */
 void desk_foresee(struct desk *d, const struct managed_entry *e);
 

@@ -8,6 +8,27 @@
 
 #define MAX_OWNERS MANAGED_MAX_ENTRIES
 
+void desk_strip(struct desk *d, struct strips *s, const struct managed_entry *e, const struct fieldset *set, bool into_ours) {
+        if (fieldset_is_empty(set))
+                return;
+        for (size_t i = 0; i < s->count; i++)
+                if (s->rows[i].entry == e && s->rows[i].into_ours == into_ours) {
+                        s->rows[i].set = fieldset_union(d->arena, s->rows[i].set, set);
+                        return;
+                }
+        /* Two rows an entry at most: what is moved, what only goes. */
+        if (!s->rows)
+                s->rows = arena_alloc(d->arena, 2 * MAX_OWNERS * sizeof *s->rows);
+        s->rows[s->count++] = (struct handover_strip){ e, set, into_ours };
+}
+
+int desk_send_strips(struct desk *d, const struct strips *s, struct err *err) {
+        d->out.verdict = DECIDE_PATCH;
+        d->out.handover = HANDOVER_NOTHING;
+        return handover_take_over(d->in->live, s->rows, s->count, value_text(value_getc(d->in->desired, "apiVersion")),
+                                  d->arena, &d->out.patch, &d->out.after, err);
+}
+
 struct leaver {
         struct arena *arena;
         struct path_list paths; /* topmost: all that is owned below goes with it */
@@ -75,21 +96,6 @@ struct path_list desk_absent(struct desk *d, const struct fieldset *set, const s
         return l.paths;
 }
 
-/* What a take-over is to strip, one row an owner. */
-struct strips {
-        struct handover_strip rows[MAX_OWNERS];
-        size_t count;
-};
-
-static void strip(struct desk *d, struct strips *s, const struct managed_entry *e, const struct fieldset *set) {
-        for (size_t i = 0; i < s->count; i++)
-                if (s->rows[i].entry == e) {
-                        s->rows[i].set = fieldset_union(d->arena, s->rows[i].set, set);
-                        return;
-                }
-        s->rows[s->count++] = (struct handover_strip){ e, set };
-}
-
 static bool is_yielded(const struct desk *d, struct field_path p) {
         for (size_t i = 0; i < d->yields.count; i++)
                 if (field_path_covers(d->yields.paths[i], p) || field_path_covers(p, d->yields.paths[i]))
@@ -108,11 +114,11 @@ static void meet_owner(struct desk *d, struct field_path p, const struct managed
         };
 
         if (answer.action == POLICY_TAKE && !fieldset_is_empty(shared)) {
-                strip(d, s, e, shared);
+                desk_strip(d, s, e, shared, false);
                 return;
         }
         if (answer.action == POLICY_TAKE && item && e->operation == MANAGED_APPLY) {
-                strip(d, s, e, fieldset_under(d->arena, e->set, p));
+                desk_strip(d, s, e, fieldset_under(d->arena, e->set, p), false);
                 return;
         }
         /* Below a list item an Update owner holds nothing unless it has the item itself. */
@@ -130,14 +136,14 @@ static void leave_path(struct desk *d, struct field_path p, struct strips *s) {
         const struct managed_entry *owners[MAX_OWNERS];
         size_t count = managed_touching(&d->managed, p, owners, MAX_OWNERS);
 
-        desk_note(d, (struct decide_note){ .kind = DECIDE_LEAVING, .path = p, .rule = "removed from Git" });
+        desk_note(d, (struct decide_note){ .kind = DECIDE_LEAVING, .path = p, .rule = "not in Git" });
         for (size_t i = 0; i < count; i++)
                 if (!managed_is_ours(owners[i]) && !managed_is_keeper(owners[i]))
                         meet_owner(d, p, owners[i], s);
 }
 
 int desk_leave(struct desk *d, struct err *err) {
-        struct strips s = { .count = 0 };
+        struct strips s = { 0 };
         struct path_list absent;
         bool unsure;
 
@@ -152,8 +158,6 @@ int desk_leave(struct desk *d, struct err *err) {
         if (d->out.verdict == DECIDE_REFUSE || !s.count || d->in->mode != DECIDE_AUTO)
                 return 0;
 
-        d->out.verdict = DECIDE_PATCH;
-        d->out.handover = HANDOVER_NOTHING;
         desk_reason(d, "taking over from %.*s what Git removed", STR_FMT(s.rows[0].entry->manager));
-        return handover_take_over(d->in->live, s.rows, s.count, d->arena, &d->out.patch, &d->out.after, err);
+        return desk_send_strips(d, &s, err);
 }

@@ -183,9 +183,11 @@ int handover_take_back(const struct value *live, const struct field_path *paths,
         return 0;
 }
 
-int handover_take_over(const struct value *live, const struct handover_strip *strips, size_t count, struct arena *a,
-                       const struct value **ret_patch, struct managed *ret_after, struct err *err) {
+int handover_take_over(const struct value *live, const struct handover_strip *strips, size_t count,
+                       struct str api_version, struct arena *a, const struct value **ret_patch,
+                       struct managed *ret_after, struct err *err) {
         struct rewrite w;
+        const struct fieldset *gained = &fieldset_empty;
         size_t found = 0;
         int res = rewrite_begin(&w, live, a, err);
 
@@ -202,10 +204,14 @@ int handover_take_over(const struct value *live, const struct handover_strip *st
                 if (fieldset_is_empty(moved))
                         continue;
                 set_later(&w, e, fieldset_subtract(a, set_now(&w, e), moved));
+                if (strips[i].into_ours)
+                        gained = fieldset_union(a, gained, moved);
                 found++;
         }
         if (!found)
                 return err_set(err, ERR_NOTFOUND, "no other owner has the paths to take over");
+        if (!fieldset_is_empty(gained))
+                add_to(&w, STR(OWN_MANAGER), MANAGED_APPLY, api_version, gained);
         rewrite_end(&w, ret_patch, ret_after);
         return 0;
 }

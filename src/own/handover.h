@@ -6,7 +6,8 @@
  * back (replicas: 1). A hand-over prevents that: one patch takes the path out of our Apply entry and puts it into an
  * Update entry of `truce-keeper`. An Update entry, not an Apply entry: it vanishes by itself when the scaler writes
  * /scale, and does not keep a container or a list item alive. A take-back is the same patch in reverse. A take-over
- * strips the path from a leftover co-owner, so that our removal has an effect.
+ * strips the path from a leftover co-owner, so that our removal has an effect, or moves what a person added into our
+ * entry, so that our next apply, which is without it, removes it.
  *
  * Every patch replaces /metadata/resourceVersion (a stale one is a 409; with `test` it would be a 422) and the whole
  * managedFields list. The server answers 200 to a malformed set and drops the entry: handover_check() must see every
@@ -56,10 +57,15 @@ int handover_take_back(const struct value *live, const struct field_path *paths,
 struct handover_strip {
         const struct managed_entry *entry; /* found in live by manager, operation, subresource and apiVersion */
         const struct fieldset *set;        /* exactly these members go */
+        bool into_ours;                    /* and are added to our entry */
 };
-/* Strips members from other owners' entries; ours stays as it is. */
-int handover_take_over(const struct value *live, const struct handover_strip *strips, size_t count, struct arena *a,
-                       const struct value **ret_patch, struct managed *ret_after, struct err *err);
+/*
+ * Strips members from other owners' entries. Our entry changes only by what is moved into it; it is made when it is
+ * missing (`api_version`: the desired one).
+ */
+int handover_take_over(const struct value *live, const struct handover_strip *strips, size_t count,
+                       struct str api_version, struct arena *a, const struct value **ret_patch,
+                       struct managed *ret_after, struct err *err);
 
 /*
  * Holds the response of such a patch against what was meant: every entry it changed must be there as sent, or be gone

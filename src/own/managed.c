@@ -30,8 +30,18 @@ static int parse_entry(const struct value *v, struct arena *a, struct managed_en
         return 0;
 }
 
+/* Who made the object: an apply of that very second, else the updates of it. Times have no fractions. */
+static void mark_creation(struct managed_entry *entries, size_t count, struct str born) {
+        for (size_t i = 0; i < count; i++)
+                if (entries[i].operation == MANAGED_APPLY && str_eq(entries[i].time, born))
+                        return;
+        for (size_t i = 0; born.n && i < count; i++)
+                entries[i].creation = !entries[i].subresource.n && str_eq(entries[i].time, born);
+}
+
 int managed_parse(const struct value *object, struct arena *a, struct managed *ret_managed, struct err *err) {
         const struct value *list = value_path(object, "metadata", "managedFields", NULL);
+        struct str born = value_text(value_path(object, "metadata", "creationTimestamp", NULL));
 
         if (list && list->kind != VALUE_LIST && list->kind != VALUE_NULL)
                 return err_set(err, ERR_PARSE, "managedFields is a %s, not a list", value_kind_name(list->kind));
@@ -48,6 +58,7 @@ int managed_parse(const struct value *object, struct arena *a, struct managed *r
                 if (res < 0)
                         return res;
         }
+        mark_creation(entries, count, born);
         *ret_managed = (struct managed){ entries, count };
         return 0;
 }
@@ -163,6 +174,7 @@ struct packed_entry {
         struct interned *manager, *subresource, *api_version;
         struct interned *set; /* NULL: broken */
         enum managed_operation operation;
+        bool creation;
 };
 
 struct managed_packed {
@@ -176,6 +188,7 @@ static struct packed_entry pack_entry(const struct managed_entry *e, struct inte
                 .subresource = intern_text(pool, e->subresource),
                 .api_version = intern_text(pool, e->api_version),
                 .operation = e->operation,
+                .creation = e->creation,
         };
 
         buf_clear(text);
@@ -216,6 +229,7 @@ int managed_unpack(const struct managed_packed *p, struct arena *a, struct manag
                 entries[i] = (struct managed_entry){
                         .manager = arena_str(a, interned_str(from->manager)),
                         .operation = from->operation,
+                        .creation = from->creation,
                         .subresource = arena_str(a, interned_str(from->subresource)),
                         .api_version = arena_str(a, interned_str(from->api_version)),
                         .broken = !from->set,

@@ -36,6 +36,7 @@ struct managed_entry {
         struct str subresource; /* empty: the object itself */
         struct str api_version;
         struct str time;            /* RFC 3339, empty in the reduced form */
+        bool creation;              /* an Update of the very second the object was made: it owns defaults as well */
         const struct fieldset *set; /* NULL when broken */
         bool broken;
 };

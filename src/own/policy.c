@@ -105,6 +105,7 @@ static const struct policy_rule built_in_rules[] = {
         { .name = "a person's edit gives way to Git", .classes = CLASS(POLICY_PERSON), .action = POLICY_TAKE },
         { .name = "client-side apply is superseded", .classes = CLASS(POLICY_CLIENT), .action = POLICY_TAKE },
         { .name = "written before the first apply", .classes = CLASS(POLICY_NOBODY), .action = POLICY_TAKE },
+        { .name = "an earlier deployer is superseded", .leftover = true, .action = POLICY_TAKE },
         { .name = "another owner is left alone", .action = POLICY_REPORT },
 };
 
@@ -120,6 +121,8 @@ static bool rule_matches(const struct policy_rule *r, const struct policy_questi
         if (r->subresource && !str_eqc(q->subresource, r->subresource))
                 return false;
         if (r->classes && !(r->classes & CLASS(class)))
+                return false;
+        if (r->leftover && !q->leftover)
                 return false;
         if (r->path && !field_path_covers(*r->path, q->path))
                 return false;

@@ -40,6 +40,7 @@ struct policy_rule {
         unsigned classes;              /* bits 1u << enum policy_class; 0: any */
         unsigned scale;                /* bits 1u << enum scale_verdict of a replicas path; 0: any path */
         const struct field_path *path; /* this path and everything below; NULL: any */
+        bool leftover;                 /* only what is left of an earlier deployer */
         enum policy_action action;
 };
 
@@ -53,6 +54,7 @@ struct policy_question {
         struct str subresource;
         enum managed_operation operation;
         struct field_path path;
+        bool leftover;                   /* the entry is left of an earlier deployer: nobody writes it any more */
         bool is_replicas;                /* the path is the object's replicas path, or holds it */
         const struct scale_state *scale; /* of the object; NULL: not judged */
 };

@@ -126,6 +126,20 @@ static void automation_follows_presence_and_enabled(void **state) {
         assert_false(f->c->apps[0].automated);
 }
 
+static void extra_paths_may_be_reported_by_agent_and_application(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  name: shop\n  annotations: "
+                     "{truce.dev/extra-paths: report}\nspec:\n" SOURCE);
+        assert_int_equal(f->c->agent.extra_paths, CONFIG_EXTRA_REMOVE);
+        assert_true(f->c->apps[0].report_extra);
+        must_load(f, "apiVersion: truce.dev/v1alpha1\nkind: Agent\nmetadata: {name: a}\nspec: {ownership: {extraPaths: "
+                     "report}}\n---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  name: shop\n  "
+                     "annotations: {truce.dev/extra-paths: remove}\nspec:\n" SOURCE);
+        assert_int_equal(f->c->agent.extra_paths, CONFIG_EXTRA_REPORT);
+        assert_false(f->c->apps[0].report_extra);
+}
+
 static void an_application_may_be_suspended(void **state) {
         struct fixture *f = *state;
 
@@ -244,6 +258,9 @@ static const struct {
           "CreateNamespace?\n" },
         { APP "  syncPolicy: {syncOptions: text}\n",
           "error apps.yaml:12: application argocd/shop: spec.syncPolicy.syncOptions must be a list of strings\n" },
+        { "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  name: shop\n  annotations: {truce.dev/extra-paths: keep}\n"
+          "spec:\n" SOURCE,
+          "error apps.yaml:5: application shop: annotation truce.dev/extra-paths takes remove or report\n" },
         { "apiVersion: argoproj.io/v1alpha1\nkind: Aplication\nmetadata: {name: x}\n",
           "error apps.yaml:1: argoproj.io/v1alpha1 Aplication is nothing that truce reads, did you mean Application?\n" },
         { "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\n",
@@ -701,6 +718,7 @@ int main(void) {
                 T(an_application_gets_argo_cds_defaults),
                 T(every_setting_of_an_application_arrives),
                 T(automation_follows_presence_and_enabled),
+                T(extra_paths_may_be_reported_by_agent_and_application),
                 T(an_application_may_be_suspended),
                 T(what_is_not_implemented_refuses_that_application_alone),
                 T(an_ssh_repository_refuses_that_application),

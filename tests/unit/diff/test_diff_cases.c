@@ -55,7 +55,7 @@ static const struct value *read_yaml(struct arena *a, const char *name, const ch
 }
 
 static enum decide_note_kind note_kind(struct str text) {
-        for (int k = 0; k <= DECIDE_EXTRA; k++)
+        for (int k = 0; k <= DECIDE_REMOVED; k++)
                 if (str_eqc(text, decide_note_name((enum decide_note_kind)k)))
                         return (enum decide_note_kind)k;
         fail_msg("unknown kind of note %.*s", STR_FMT(text));

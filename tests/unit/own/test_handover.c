@@ -142,12 +142,12 @@ static void a_take_over_strips_only_what_is_named(void **state) {
         const struct value *patch;
 
         (void)state;
-        assert_int_equal(handover_take_over(o, &strip, 1, a, &patch, &after, NULL), 0);
+        assert_int_equal(handover_take_over(o, &strip, 1, STR("apps/v1"), a, &patch, &after, NULL), 0);
         m = owners_of(a, with_owners(o, patch));
         assert_text(fieldset_text(a, m.entries[0].set), "{\"f:spec\":{\"f:replicas\":{}}}");
         assert_text(fieldset_text(a, m.entries[1].set), "{\"f:metadata\":{\"f:annotations\":{\"f:x\":{}}}}");
-        assert_int_equal(handover_take_over(o, &none, 1, a, &patch, &after, NULL), ERR_NOTFOUND);
-        assert_int_equal(handover_take_over(o, &ours, 1, a, &patch, &after, NULL), ERR_NOTFOUND);
+        assert_int_equal(handover_take_over(o, &none, 1, STR("apps/v1"), a, &patch, &after, NULL), ERR_NOTFOUND);
+        assert_int_equal(handover_take_over(o, &ours, 1, STR("apps/v1"), a, &patch, &after, NULL), ERR_NOTFOUND);
 }
 
 static void what_cannot_be_moved_is_an_error(void **state) {
