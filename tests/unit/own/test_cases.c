@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data cases of decisions: the YAML files in tests/cases/own, whose README.md says what they hold. */
+#include "own_test.h"
+
+#include <dirent.h>
+
+#include "base/pointer.h"
+#include "base/yaml.h"
+#include "own/decide.h"
+
+#define CASES TRUCE_SOURCE_DIR "/tests/cases/own"
+#define AT_LEAST 60
+
+struct playing {
+        struct arena *a;
+        const char *name;
+        const struct value *doc, *live;
+        struct scaler_index *scalers;
+        struct decide_input in;
+        struct policy policy;
+        struct decision d;
+        struct hash128 fingerprint;
+};
+
+static const struct hash_key key = { 3, 4 };
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+static void only_keys(const struct playing *p, const struct value *map, const char *const *known, size_t count) {
+        for (size_t i = 0; i < value_count(map); i++) {
+                size_t k = 0;
+
+                while (k < count && !str_eqc(map->map.members[i].key, known[k]))
+                        k++;
+                if (k == count)
+                        fail_msg("%s: unknown key %.*s", p->name, STR_FMT(map->map.members[i].key));
+        }
+}
+#define ONLY_KEYS(p, map, ...)                                                                                         \
+        only_keys(p, map, (const char *const[]){ __VA_ARGS__ },                                                        \
+                  sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
+
+static const struct value *read_file(struct arena *a, const char *name) {
+        struct str path = arena_strf(a, CASES "/%s", name);
+        char *text = arena_zalloc(a, MIB);
+        const struct yaml_document *docs;
+        struct err err = { 0 };
+        size_t count;
+        FILE *f = fopen(path.p, "r");
+
+        assert_non_null(f);
+        size_t n = fread(text, 1, MIB - 1, f);
+        fclose(f);
+        if (yaml_parse((struct str){ text, n }, a, &docs, &count, &err) < 0)
+                fail_msg("%s: %s", name, err.msg);
+        assert_int_equal(count, 1);
+        return docs[0].value;
+}
+
+static bool flag(const struct value *map, const char *name) {
+        return value_truth(value_getc(map, name), false);
+}
+
+static struct field_path read_path(const struct playing *p, const struct value *elements) {
+        struct field_path path = { 0 };
+
+        for (size_t i = 0; i < value_count(elements); i++) {
+                struct path_element e;
+
+                if (path_element_parse(value_text(elements->list.items[i]), p->a, &e, NULL) < 0)
+                        fail_msg("%s: bad element of a path", p->name);
+                path = field_path_join(p->a, path, e);
+        }
+        return path;
+}
+
+static const struct value *with_default(struct arena *a, const struct value *object, const char *const *keys, size_t count,
+                                        const struct value *value) {
+        struct str path[3];
+
+        for (size_t i = 0; i < count; i++)
+                path[i] = str_from(keys[i]);
+        const struct value *at = object;
+        for (size_t i = 0; at && i < count; i++)
+                at = value_get(at, path[i]);
+        return at ? object : value_with_path(a, object, path, count, value);
+}
+#define WITH_DEFAULT(a, object, value, ...)                                                                            \
+        with_default(a, object, (const char *const[]){ __VA_ARGS__ },                                                  \
+                     sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *), value)
+
+static const struct value *read_owner(const struct playing *p, const struct value *o) {
+        struct value_map_builder b = { 0 };
+        const struct value *version = value_getc(o, "version"), *operation = value_getc(o, "operation");
+
+        ONLY_KEYS(p, o, "manager", "operation", "subresource", "version", "time", "fields");
+        value_map_add(&b, STR("manager"), value_getc(o, "manager"), 0);
+        value_map_add(&b, STR("operation"), operation ? operation : value_stringc(p->a, "Update"), 0);
+        value_map_add(&b, STR("apiVersion"), version ? version : value_getc(value_getc(p->doc, "git"), "apiVersion"), 0);
+        if (value_getc(o, "subresource"))
+                value_map_add(&b, STR("subresource"), value_getc(o, "subresource"), 0);
+        if (value_getc(o, "time"))
+                value_map_add(&b, STR("time"), value_getc(o, "time"), 0);
+        value_map_add(&b, STR("fieldsV1"), value_getc(o, "fields"), 0);
+        return value_map_end(&b, p->a, 0);
+}
+
+static const struct value *read_live(const struct playing *p) {
+        const struct value *live = value_getc(p->doc, "live"), *owners = value_getc(p->doc, "owners");
+        const struct value *git = p->in.desired;
+        struct value_list_builder list = { 0 };
+
+        if (!live)
+                return NULL;
+        live = WITH_DEFAULT(p->a, live, value_getc(git, "apiVersion"), "apiVersion");
+        live = WITH_DEFAULT(p->a, live, value_getc(git, "kind"), "kind");
+        live = WITH_DEFAULT(p->a, live, value_stringc(p->a, "web"), "metadata", "name");
+        live = WITH_DEFAULT(p->a, live, value_stringc(p->a, "u1"), "metadata", "uid");
+        live = WITH_DEFAULT(p->a, live, value_stringc(p->a, "9"), "metadata", "resourceVersion");
+        live = WITH_DEFAULT(p->a, live, value_stringc(p->a, "2026-01-01T00:00:00Z"), "metadata", "creationTimestamp");
+        for (size_t i = 0; i < value_count(owners); i++)
+                value_list_add(&list, read_owner(p, owners->list.items[i]));
+        return WITH_DEFAULT(p->a, live, value_list_end(&list, p->a, 0), "metadata", "managedFields");
+}
+
+static enum policy_action read_action(const struct playing *p, struct str text) {
+        for (int i = POLICY_REPORT; i <= POLICY_YIELD; i++)
+                if (str_eqc(text, policy_action_name((enum policy_action)i)))
+                        return (enum policy_action)i;
+        fail_msg("%s: unknown action %.*s", p->name, STR_FMT(text));
+        return POLICY_REPORT;
+}
+
+static void read_rules(struct playing *p, const struct value *list) {
+        struct policy_rule *rules = arena_zalloc(p->a, (value_count(list) + 1) * sizeof *rules);
+
+        for (size_t i = 0; i < value_count(list); i++) {
+                const struct value *r = list->list.items[i];
+                struct str subresource = value_text(value_getc(r, "subresource"));
+
+                ONLY_KEYS(p, r, "name", "manager", "subresource", "action");
+                rules[i] = (struct policy_rule){
+                        .name = value_text(value_getc(r, "name")).p,
+                        .manager = value_text(value_getc(r, "manager")).p,
+                        .subresource = value_getc(r, "subresource") ? subresource.p : NULL,
+                        .action = read_action(p, value_text(value_getc(r, "action"))),
+                };
+                assert_non_null(rules[i].name);
+        }
+        p->policy = (struct policy){ rules, value_count(list) };
+        p->in.policy = &p->policy;
+}
+
+static enum decide_mode read_mode(const struct playing *p, struct str text) {
+        static const char *const names[] = {
+                [DECIDE_AUTO] = "auto", [DECIDE_MANUAL] = "manual", [DECIDE_DIFF] = "diff"
+        };
+
+        for (size_t i = 0; text.n && i < ARRAY_LEN(names); i++)
+                if (str_eqc(text, names[i]))
+                        return (enum decide_mode)i;
+        if (text.n)
+                fail_msg("%s: unknown mode %.*s", p->name, STR_FMT(text));
+        return DECIDE_AUTO;
+}
+
+static void read_paths(struct playing *p, const struct value *ignored, const struct value *withheld) {
+        struct field_path *paths = arena_alloc(p->a, (value_count(ignored) + 1) * sizeof *paths);
+        struct decide_withheld *w = arena_zalloc(p->a, (value_count(withheld) + 1) * sizeof *w);
+
+        for (size_t i = 0; i < value_count(ignored); i++)
+                paths[i] = read_path(p, ignored->list.items[i]);
+        for (size_t i = 0; i < value_count(withheld); i++) {
+                const struct value *v = withheld->list.items[i];
+
+                w[i].path = read_path(p, value_getc(v, "path"));
+                w[i].manager = value_text(value_getc(v, "manager"));
+                w[i].subresource = value_text(value_getc(v, "subresource"));
+        }
+        p->in.ignored = paths;
+        p->in.ignored_count = value_count(ignored);
+        p->in.withheld = w;
+        p->in.withheld_count = value_count(withheld);
+}
+
+/* As if the object stood there unchanged since our last apply. */
+static void take_fingerprint(struct playing *p) {
+        struct managed m = owners_of(p->a, p->live);
+        const struct schema *type = p->in.type;
+
+        if (!type)
+                type = schema_builtin(p->a, value_text(value_getc(p->in.desired, "apiVersion")),
+                                      value_text(value_getc(p->in.desired, "kind")));
+        assert_int_equal(fingerprint_of(&key, p->in.desired, p->live, &m, type, p->a, &p->fingerprint, NULL), 0);
+        p->in.fingerprint = &p->fingerprint;
+}
+
+static void read_settings(struct playing *p, const struct value *s) {
+        ONLY_KEYS(p, s, "mode", "removeExtra", "adopted", "adoptArgoCD", "hold", "keptLeftGit", "fingerprint", "foreignTracker",
+                  "rules", "ignored", "withheld");
+        p->in.mode = read_mode(p, value_text(value_getc(s, "mode")));
+        p->in.remove_extra = flag(s, "removeExtra");
+        p->in.adopted = flag(s, "adopted");
+        p->in.adopt_argocd = flag(s, "adoptArgoCD");
+        p->in.replicas_hold = flag(s, "hold");
+        p->in.kept_left_git = flag(s, "keptLeftGit");
+        p->in.foreign_tracker = value_text(value_getc(s, "foreignTracker"));
+        read_rules(p, value_getc(s, "rules"));
+        read_paths(p, value_getc(s, "ignored"), value_getc(s, "withheld"));
+        if (flag(s, "fingerprint"))
+                take_fingerprint(p);
+}
+
+static void read_scalers(struct playing *p, const struct value *list) {
+        p->scalers = scaler_index_new();
+        for (size_t i = 0; i < value_count(list); i++)
+                assert_int_equal(scaler_index_set(p->scalers, list->list.items[i], SCALER_LIVE, NULL), 0);
+        p->in.scalers = p->scalers;
+}
+
+static void read_case(struct playing *p) {
+        const struct value *git = value_getc(p->doc, "git"), *crd = value_getc(p->doc, "crd");
+
+        ONLY_KEYS(p, p->doc, "about", "from", "peers", "git", "live", "owners", "crd", "scalers", "settings", "conflicts",
+                  "expect", "then");
+        if (!value_text(value_getc(p->doc, "about")).n || !value_getc(p->doc, "peers") || !value_getc(p->doc, "expect"))
+                fail_msg("%s lacks about, peers or expect", p->name);
+        p->in.desired = WITH_DEFAULT(p->a, git, value_stringc(p->a, "web"), "metadata", "name");
+        p->in.key = &key;
+        p->in.crd = crd;
+        if (crd)
+                assert_int_equal(schema_from_crd(crd, schema_version(value_text(value_getc(git, "apiVersion"))), p->a,
+                                                 &p->in.type, NULL),
+                                 0);
+        p->in.live = p->live = read_live(p);
+        read_scalers(p, value_getc(p->doc, "scalers"));
+        read_settings(p, value_getc(p->doc, "settings"));
+}
+
+/* --- judging ---------------------------------------------------------------------------------------------------- */
+
+static void expect_text(const struct playing *p, const struct value *e, const char *what, const char *have) {
+        const struct value *want = value_getc(e, what);
+
+        if (want && !str_eqc(value_text(want), have))
+                fail_msg("%s: %s is %s, not %.*s (%.*s)", p->name, what, have, STR_FMT(value_text(want)),
+                         STR_FMT(p->d.reason));
+}
+
+static void expect_flag(const struct playing *p, const struct value *e, const char *what, bool have) {
+        const struct value *want = value_getc(e, what);
+
+        if (want && value_truth(want, false) != have)
+                fail_msg("%s: %s is %s", p->name, what, have ? "true" : "false");
+}
+
+/* Is all that `want` holds in `have`? Maps in part, everything else whole. */
+static bool holds(const struct value *have, const struct value *want) {
+        if (!value_is(have, VALUE_MAP) || !value_is(want, VALUE_MAP) || !value_count(want))
+                return have && value_equal(have, want);
+        for (size_t i = 0; i < want->map.count; i++)
+                if (!holds(value_get(have, want->map.members[i].key), want->map.members[i].value))
+                        return false;
+        return true;
+}
+
+static void expect_body(const struct playing *p, const struct value *e) {
+        const struct value *want = value_getc(e, "body"), *lacks = value_getc(e, "lacks");
+
+        if (want && !holds(p->d.body, want))
+                fail_msg("%s: the body is %.*s", p->name, STR_FMT(value_canonical(p->a, p->d.body)));
+        for (size_t i = 0; i < value_count(lacks); i++) {
+                struct pointer at;
+
+                assert_int_equal(pointer_parse(value_text(lacks->list.items[i]), p->a, &at, NULL), 0);
+                if (!p->d.body || pointer_find(p->d.body, at))
+                        fail_msg("%s: there is %.*s in the body", p->name, STR_FMT(value_text(lacks->list.items[i])));
+        }
+        if (p->d.body && p->in.live && p->d.verdict != DECIDE_CREATE)
+                assert_non_null(value_path(p->d.body, "metadata", "uid", NULL));
+        if (p->d.force)
+                assert_non_null(value_path(p->d.body, "metadata", "resourceVersion", NULL));
+        expect_flag(p, e, "locked", value_path(p->d.body, "metadata", "resourceVersion", NULL) != NULL);
+}
+
+static struct str note_text(const struct playing *p, const struct decide_note *n) {
+        struct str text = arena_strf(p->a, "%s %.*s", decide_note_name(n->kind), STR_FMT(field_path_text(p->a, n->path)));
+
+        return n->owner.n ? arena_strf(p->a, "%.*s %.*s", STR_FMT(text), STR_FMT(n->owner)) : text;
+}
+
+static struct str all_notes(const struct playing *p) {
+        struct str all = STR("");
+
+        for (size_t i = 0; i < p->d.note_count; i++)
+                all = arena_strf(p->a, "%.*s\n    %.*s", STR_FMT(all), STR_FMT(note_text(p, &p->d.notes[i])));
+        return all;
+}
+
+static bool has_note(const struct playing *p, struct str want) {
+        for (size_t i = 0; i < p->d.note_count; i++)
+                if (str_eq(note_text(p, &p->d.notes[i]), want))
+                        return true;
+        return false;
+}
+
+static bool has_rule(const struct playing *p, struct str want) {
+        for (size_t i = 0; i < p->d.note_count; i++)
+                if (str_contains(str_from(p->d.notes[i].rule), want))
+                        return true;
+        return false;
+}
+
+static void expect_notes(const struct playing *p, const struct value *e) {
+        const struct value *want = value_getc(e, "notes"), *rule = value_getc(e, "rule");
+
+        for (size_t i = 0; i < value_count(want); i++)
+                if (!has_note(p, value_text(want->list.items[i])))
+                        fail_msg("%s: no note \"%.*s\" among%.*s", p->name, STR_FMT(value_text(want->list.items[i])),
+                                 STR_FMT(all_notes(p)));
+        if (want && value_count(want) != p->d.note_count)
+                fail_msg("%s: %zu notes:%.*s", p->name, p->d.note_count, STR_FMT(all_notes(p)));
+        if (rule && !has_rule(p, value_text(rule)))
+                fail_msg("%s: no note's rule holds \"%.*s\"", p->name, STR_FMT(value_text(rule)));
+}
+
+/* The live object after the patch, which must touch managedFields and resourceVersion alone. */
+static const struct value *patched(const struct playing *p) {
+        const struct str fields[] = { STR("metadata"), STR("managedFields") };
+        const struct value *version = p->d.patch->list.items[0], *owners = p->d.patch->list.items[1];
+
+        assert_int_equal(value_count(p->d.patch), 2);
+        assert_text(value_text(value_getc(version, "path")), "/metadata/resourceVersion");
+        assert_text(value_text(value_getc(owners, "path")), "/metadata/managedFields");
+        const struct value *live = value_with_path(p->a, p->live, fields, 2, value_getc(owners, "value"));
+        assert_int_equal(handover_check(live, &p->d.after, p->a, NULL), 0);
+        return live;
+}
+
+static void expect_owners(const struct playing *p, const struct value *list) {
+        if (!list)
+                return;
+        struct managed m = owners_of(p->a, patched(p));
+        if (m.count != value_count(list))
+                fail_msg("%s: %zu owners after the patch", p->name, m.count);
+        for (size_t i = 0; i < m.count; i++) {
+                const struct value *o = list->list.items[i];
+                bool apply = str_eqc(value_text(value_getc(o, "operation")), "Apply");
+                const struct fieldset *want = NULL;
+
+                ONLY_KEYS(p, o, "manager", "operation", "fields");
+                assert_int_equal(fieldset_parse(value_getc(o, "fields"), p->a, &want, NULL), 0);
+                if (!str_eq(m.entries[i].manager, value_text(value_getc(o, "manager"))) ||
+                    (m.entries[i].operation == MANAGED_APPLY) != apply || !fieldset_equal(m.entries[i].set, want))
+                        fail_msg("%s: owner %zu is %.*s with %.*s", p->name, i, STR_FMT(m.entries[i].manager),
+                                 STR_FMT(fieldset_text(p->a, m.entries[i].set)));
+        }
+}
+
+static void expect(const struct playing *p, const struct value *e) {
+        static const char *const handovers[] = {
+                [HANDOVER_NOTHING] = "nothing", [HANDOVER_GIVE] = "give", [HANDOVER_TAKE_BACK] = "take-back"
+        };
+        const struct value *reason = value_getc(e, "reason");
+
+        ONLY_KEYS(p, e, "verdict", "handover", "force", "dryRun", "removes", "locked", "body", "lacks", "notes", "reason",
+                  "rule", "owners");
+        assert_non_null(value_getc(e, "verdict"));
+        expect_text(p, e, "verdict", decide_verdict_name(p->d.verdict));
+        expect_text(p, e, "handover", handovers[p->d.handover]);
+        expect_flag(p, e, "force", p->d.force);
+        expect_flag(p, e, "dryRun", p->d.dry_run);
+        expect_flag(p, e, "removes", p->d.removes);
+        expect_body(p, e);
+        expect_notes(p, e);
+        if (reason && !str_contains(p->d.reason, value_text(reason)))
+                fail_msg("%s: the reason is \"%.*s\"", p->name, STR_FMT(p->d.reason));
+        expect_owners(p, value_getc(e, "owners"));
+        assert_true(p->d.reason.n > 0);
+}
+
+static void ask(struct playing *p, const struct value *want_error) {
+        struct err err = { 0 };
+        int res = decide(&p->in, p->a, &p->d, &err);
+
+        if (want_error && !str_eqc(value_text(want_error), err_code_name((enum err_code)res)))
+                fail_msg("%s: got %s (%s)", p->name, err_code_name((enum err_code)res), err.msg);
+        if (!want_error && res < 0)
+                fail_msg("%s: %s", p->name, err.msg);
+}
+
+static void ask_about_conflicts(struct playing *p, const struct value *list) {
+        struct decide_cause *causes = arena_zalloc(p->a, value_count(list) * sizeof *causes);
+        struct decision before = p->d;
+
+        for (size_t i = 0; i < value_count(list); i++) {
+                const struct value *c = list->list.items[i];
+
+                ONLY_KEYS(p, c, "message", "field");
+                assert_int_equal(decide_cause_parse(value_text(value_getc(c, "message")), value_text(value_getc(c, "field")),
+                                                    &causes[i], NULL),
+                                 0);
+        }
+        assert_int_equal(decide_conflict(&p->in, &before, causes, value_count(list), p->a, &p->d, NULL), 0);
+}
+
+static void run_case(const char *name) {
+        struct playing p = { .a = arena_new(0), .name = name };
+        const struct value *e, *conflicts, *then;
+
+        p.doc = read_file(p.a, name);
+        read_case(&p);
+        e = value_getc(p.doc, "expect");
+        conflicts = value_getc(p.doc, "conflicts");
+        then = value_getc(p.doc, "then");
+        ask(&p, value_getc(e, "error"));
+        if (conflicts)
+                ask_about_conflicts(&p, conflicts);
+        if (!value_getc(e, "error"))
+                expect(&p, e);
+        if (then) {
+                p.in.live = p.live = patched(&p);
+                ask(&p, NULL);
+                expect(&p, then);
+        }
+        scaler_index_free(p.scalers);
+        arena_free(p.a);
+}
+
+static void every_case_is_decided_as_it_says(void **state) {
+        struct dirent **entries;
+        int count = scandir(CASES, &entries, NULL, alphasort), ran = 0;
+
+        (void)state;
+        assert_true(count > 0);
+        for (int i = 0; i < count; i++) {
+                if (str_ends(str_from(entries[i]->d_name), STR(".yaml"))) {
+                        run_case(entries[i]->d_name);
+                        ran++;
+                }
+                free(entries[i]);
+        }
+        free(entries);
+        print_message("%d cases\n", ran);
+        assert_true(ran >= AT_LEAST);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(every_case_is_decided_as_it_says),
+        };
+
+        return cmocka_run_group_tests_name("cases of decisions", tests, NULL, NULL);
+}
