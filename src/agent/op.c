@@ -17,6 +17,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "own/overlay.h"
 
 #define OP_MAX_ROUNDS 12      /* requests of one op; a contested object is given up on and retried later */
 #define OP_JITTER_FROM_ROUND 4
@@ -382,6 +383,29 @@ static void resolve_conflict(struct op *op, const struct kube_result *result) {
         send_decision(op);
 }
 
+/* What people added would go as well, which no dry-run can show: it is not ours yet. */
+static void tell_difference(struct op *op, const struct value *answer, const struct managed *owners) {
+        finish(op, ITEM_OUT_OF_SYNC,
+               (struct outcome){ .kind = op->in.live ? OUTCOME_DIFFERS : OUTCOME_MISSING, .before = op->in.live,
+                                 .before_owners = &op->managed,
+                                 .after = decide_without_removed(&op->decision, answer, op->in.type, op->arena),
+                                 .after_owners = owners },
+               NULL);
+}
+
+/*
+ * The server refuses Git's object beside what people added: two ports of one name. With that gone it may do, so the
+ * difference is shown as far as it can be told without the server.
+ */
+static void imagine_difference(struct op *op) {
+        static const struct managed nobody;
+        static const struct str fields[] = { { "metadata", 8 }, { "managedFields", 13 } };
+        const struct value *rest = decide_without_removed(&op->decision, op->in.live, op->in.type, op->arena);
+
+        rest = value_with_path(op->arena, rest, fields, ARRAY_LEN(fields), NULL);
+        tell_difference(op, own_overlay(op->arena, rest, op->decision.effective, op->in.type), &nobody);
+}
+
 static void refused(struct op *op, const struct kube_result *result) {
         struct err err = result->err;
 
@@ -397,6 +421,10 @@ static void refused(struct op *op, const struct kube_result *result) {
         }
         if (err.code == ERR_TIMEOUT || err.code == ERR_UNREACHABLE) {
                 read_again(op, &err);
+                return;
+        }
+        if (op->await == OP_DRY_RUN && op->mode == DECIDE_DIFF && op->decision.removes && err.code == ERR_INVAL) {
+                imagine_difference(op);
                 return;
         }
         /* Its namespace is yet to be made, in this very revision perhaps: a dry-run cannot see that. */
@@ -425,16 +453,6 @@ static int take_answer(struct op *op, struct str body, struct err *err) {
         op->in.managed = &op->managed;
         op->full = true;
         return 0;
-}
-
-/* What people added would go as well, which no dry-run can show: it is not ours yet. */
-static void tell_difference(struct op *op, const struct value *answer, const struct managed *owners) {
-        finish(op, ITEM_OUT_OF_SYNC,
-               (struct outcome){ .kind = op->in.live ? OUTCOME_DIFFERS : OUTCOME_MISSING, .before = op->in.live,
-                                 .before_owners = &op->managed,
-                                 .after = decide_without_removed(&op->decision, answer, op->in.type, op->arena),
-                                 .after_owners = owners },
-               NULL);
 }
 
 static void dry_run_answered(struct op *op, const struct kube_result *result) {
