@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Drift on a real API server: what people do to live objects, and what the daemon does about it. Healed is what Git has;
-# what Git does not have is told and left alone.
+# what Git does not have is told and left alone here, by --extra-paths report (else see test_extra.sh).
 # shellcheck source=tests/cluster/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source=tests/cluster/truce.sh
@@ -147,17 +147,17 @@ what_was_added_is_told_and_left_alone() {
 	assert_eq yes "$(got deployment web '{.metadata.labels.mine}')"
 	assert_eq EXTRA "$(got deployment web '{.spec.template.spec.containers[0].env[*].name}' | grep -o EXTRA)"
 	assert_eq 1 "$(grep -c 'paths=".*data.zz' "$LOG")" 'lines about the added key'
-	truce diff
+	truce diff --extra-paths report
 	assert_eq 0 "$RC" 'exit status of diff with only extra paths'
 	says 'not in Git: data.zz = mine   added by kubectl-patch'
 	says 'metadata.labels.mine'
 	says 'env[EXTRA]'
-	truce_ok sync
+	truce_ok sync --extra-paths report
 	says 'data.zz, not in Git, added by kubectl-patch'
 	kc person patch configmap flags -n "$NS" --type json -p '[{"op":"remove","path":"/data/zz"}]' >/dev/null
 	kc person label deployment web -n "$NS" mine- >/dev/null
 	kc person set env deployment web -n "$NS" EXTRA- >/dev/null
-	truce diff
+	truce diff --extra-paths report
 	assert_eq 0 "$RC" 'exit status of diff when all is gone again'
 	case $OUT in *'not in Git'*) fail 'diff still tells what is gone' ;; esac
 }
@@ -172,7 +172,7 @@ an_edited_port_is_told_by_name() {
 	agent_waits 20 'Duplicate value'
 	agent_waits 20 '.spec.ports[port=83,protocol=\"TCP\"] (kubectl-edit)'
 	assert_eq 83 "$(got service web '{.spec.ports[*].port}')"
-	truce sync
+	truce sync --extra-paths report
 	assert_eq 1 "$RC" 'exit status of sync with a port that cannot come back'
 	says 'spec.ports[1].name'
 	says 'spec.ports[83,TCP], not in Git, added by kubectl-edit'
@@ -255,7 +255,7 @@ cluster_begin
 truce_begin drift
 put_shop
 commit 'shop'
-agent_start
+agent_start --extra-paths report
 agent_waits 60 'msg="synced"'
 run_cases an_edited_value_goes_back a_removed_value_comes_back a_deleted_object_comes_back removed_marks_come_back \
 	an_object_without_any_mark_is_still_known a_secret_is_healed_without_a_word_of_it \
