@@ -51,8 +51,9 @@ struct op {
         bool full;                 /* in.live is whole, as the server sent it */
         bool created, wrote, handed_over;
         struct arena *removed_arena;         /* of `removed` */
-        const struct decide_note *removed;   /* what people added and this op takes away, told at its end */
+        struct decide_note *removed;         /* what people added and this op takes away, told at its end */
         size_t removed_count;
+        bool kept;                           /* the server would not let it go: the keeper has it */
         char *before;              /* live text before our first write; NULL: it did not exist */
         struct arena *met_arena;   /* of `met` */
         const struct decide_cause *met; /* owners that a round took from and lost the race: asked about again at once */
@@ -321,6 +322,7 @@ static void get(struct op *op) {
 }
 
 static void send_decision(struct op *op);
+static void send_patch(struct op *op);
 
 static void remember_causes(struct op *op, const struct decide_cause *causes, size_t count) {
         struct arena *a = arena_new(0);
@@ -406,6 +408,32 @@ static void imagine_difference(struct op *op) {
         tell_difference(op, own_overlay(op->arena, rest, op->decision.effective, op->in.type), &nobody);
 }
 
+/*
+ * The server refuses the apply that was to remove what people added: a ConfigMap made immutable, a CRD's rule. The keeper
+ * gets the paths, for as ours they would make every later apply fail.
+ */
+static bool keep_what_cannot_go(struct op *op) {
+        struct field_path *paths = arena_alloc(op->arena, (op->removed_count + 1) * sizeof *paths);
+
+        if (op->await != OP_APPLY || !op->removed_count || op->kept || !op->full)
+                return false;
+        for (size_t i = 0; i < op->removed_count; i++)
+                paths[i] = op->removed[i].path;
+        if (handover_give(op->in.live, paths, op->removed_count, op->arena, &op->decision.patch, &op->decision.after,
+                          NULL) < 0)
+                return false;
+        for (size_t i = 0; i < op->removed_count; i++) {
+                op->removed[i].kind = DECIDE_EXTRA;
+                op->removed[i].rule = "left alone: the API server refuses to remove it";
+        }
+        op->kept = true;
+        op->decision.verdict = DECIDE_PATCH;
+        op->decision.handover = HANDOVER_GIVE;
+        op->decision.reason = STR("the API server does not let go of what people added");
+        send_patch(op);
+        return true;
+}
+
 static void refused(struct op *op, const struct kube_result *result) {
         struct err err = result->err;
 
@@ -427,6 +455,8 @@ static void refused(struct op *op, const struct kube_result *result) {
                 imagine_difference(op);
                 return;
         }
+        if (err.code == ERR_INVAL && keep_what_cannot_go(op))
+                return;
         /* Its namespace is yet to be made, in this very revision perhaps: a dry-run cannot see that. */
         if (op->await == OP_DRY_RUN && !op->in.live && result->status.namespace_missing) {
                 finish(op, ITEM_OUT_OF_SYNC, (struct outcome){ .kind = OUTCOME_MISSING, .after = op->decision.body }, NULL);
