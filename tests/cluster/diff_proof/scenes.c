@@ -396,10 +396,10 @@ static void a_client_side_leftover_does_not_keep_what_git_removes(struct scene *
         if (status != 201)
                 complain(s, "a create", value_text(value_getc(answer, "message")), "");
         settle(s, d);
-        claim_trace(s, "apply");
-        claim_owners(s, "metadata.labels.a", "truce/Apply kubectl-client-side-apply/Update");
+        claim_trace(s, "apply patch");
+        claim_owners(s, "metadata.labels.a", "truce/Apply");
         settle(s, git(s, "\"replicas\":0,", ",\"labels\":{\"c\":\"d\"}"));
-        claim_trace(s, "patch apply");
+        claim_trace(s, "apply");
         claim_owners(s, "metadata.labels.a", "");
         claims++;
         if (value_path(live_of(s), "metadata", "labels", "a", NULL))
