@@ -648,6 +648,60 @@ static void defaults_of_what_a_client_created_are_not_extra(void **state) {
         assert_true(noted(&d, DECIDE_EXTRA, ".spec.revisionHistoryLimit"));
 }
 
+static void what_is_to_go_can_be_thought_away(void **state) {
+        const struct value *there = config_map(
+                "'a':'1','zz':'2'", "'mine':'yes'",
+                MAP_OURS "," MAP_ENTRY("kubectl-edit", "Update", "{'f:data':{'f:zz':{}},'f:metadata':{'f:labels':{'f:mine':{}}}}"));
+        struct decide_input in = input(flags_in_git(), there);
+        const struct value *rest;
+        struct decision d;
+
+        (void)state;
+        in.remove_extra = true;
+        in.mode = DECIDE_DIFF;
+        d = decided(&in);
+        rest = decide_without_removed(&d, there, NULL, a);
+        assert_int_equal(d.verdict, DECIDE_NOTHING);
+        assert_true(d.removes);
+        assert_null(value_path(rest, "data", "zz", NULL));
+        assert_non_null(value_path(rest, "data", "a", NULL));
+        assert_non_null(value_path(rest, "metadata", "labels", "mine", NULL));
+}
+
+static void a_patch_needs_the_object_as_the_server_has_it(void **state) {
+        const struct value *there = config_map(
+                "'a':'1','zz':'2'", "", MAP_OURS "," MAP_ENTRY("kubectl-edit", "Update", "{'f:data':{'f:zz':{}}}"));
+        const struct str fields[] = { STR("metadata"), STR("managedFields") };
+        struct decide_input in = input(flags_in_git(), value_with_path(a, there, fields, 2, NULL));
+        struct managed m = owners_of(a, there);
+        struct decision d;
+
+        (void)state;
+        in.remove_extra = true;
+        in.managed = &m;
+        assert_int_equal(decide(&in, a, &d, NULL), ERR_INVAL);
+        in.live = there;
+        assert_int_equal(decided(&in).verdict, DECIDE_PATCH);
+}
+
+static void an_object_of_people_or_leftovers_may_want_a_patch(void **state) {
+        const char *const yes[] = { "kubectl-edit", "kubectl-client-side-apply", "before-first-apply", "helm" };
+        struct decide_input in = { 0 };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
+                struct managed m = { &(struct managed_entry){ .manager = str_from(yes[i]), .operation = MANAGED_UPDATE }, 1 };
+
+                assert_true(decide_may_tidy(&in, &m));
+        }
+        struct managed argo = { &(struct managed_entry){ .manager = STR("argocd-controller"), .operation = MANAGED_APPLY }, 1 };
+        assert_false(decide_may_tidy(&in, &argo));
+        in.adopt_argocd = true;
+        assert_true(decide_may_tidy(&in, &argo));
+        struct managed ours = { &(struct managed_entry){ .manager = STR(OWN_MANAGER), .operation = MANAGED_APPLY }, 1 };
+        assert_false(decide_may_tidy(&in, &ours));
+}
+
 static void names_are_there_for_every_verdict_and_note(void **state) {
         (void)state;
         for (int v = DECIDE_NOTHING; v <= DECIDE_REFUSE; v++)
@@ -694,6 +748,9 @@ int main(void) {
                 CASE(what_is_gone_again_is_not_extra),
                 CASE(an_item_a_person_added_is_told_as_a_whole),
                 CASE(defaults_of_what_a_client_created_are_not_extra),
+                CASE(what_is_to_go_can_be_thought_away),
+                CASE(a_patch_needs_the_object_as_the_server_has_it),
+                CASE(an_object_of_people_or_leftovers_may_want_a_patch),
                 CASE(names_are_there_for_every_verdict_and_note),
         };
 

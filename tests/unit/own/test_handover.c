@@ -150,6 +150,28 @@ static void a_take_over_strips_only_what_is_named(void **state) {
         assert_int_equal(handover_take_over(o, &ours, 1, STR("apps/v1"), a, &patch, &after, NULL), ERR_NOTFOUND);
 }
 
+static void a_take_over_moves_what_is_to_be_dropped_into_our_entry(void **state) {
+        const struct value *o = object(ENTRY("kubectl-edit", "Update", "{'f:spec':{'f:a':{},'f:b':{}}}") "," ENTRY(
+                "k9s", "Update", "{'f:spec':{'f:b':{},'f:c':{}}}"));
+        struct managed m = owners_of(a, o), after;
+        const struct handover_strip strips[] = {
+                { &m.entries[0], set(a, "{'f:spec':{'f:a':{},'f:b':{}}}"), true },
+                { &m.entries[1], set(a, "{'f:spec':{'f:b':{}}}"), true },
+                { &m.entries[1], set(a, "{'f:spec':{'f:c':{}}}"), false },
+        };
+        const struct value *patch;
+
+        (void)state;
+        assert_int_equal(handover_take_over(o, strips, 3, STR("apps/v1"), a, &patch, &after, NULL), 0);
+        m = owners_of(a, with_owners(o, patch));
+        assert_int_equal(m.count, 1);
+        assert_true(managed_is_ours(&m.entries[0]));
+        assert_text(m.entries[0].api_version, "apps/v1");
+        assert_text(fieldset_text(a, m.entries[0].set), "{\"f:spec\":{\"f:a\":{},\"f:b\":{}}}");
+        assert_int_equal(handover_check(with_owners(o, patch), &after, a, NULL), 0);
+        assert_int_equal(handover_check(o, &after, a, NULL), ERR_CONFLICT);
+}
+
 static void what_cannot_be_moved_is_an_error(void **state) {
         struct field_path p = dotted(a, "spec.replicas");
         const struct value *none = object(ENTRY("truce", "Apply", "{'f:spec':{'f:x':{}}}"));
@@ -215,6 +237,7 @@ int main(void) {
                 cmocka_unit_test(a_take_back_is_the_reverse),
                 cmocka_unit_test(a_take_back_makes_our_entry_when_it_is_gone),
                 cmocka_unit_test(a_take_over_strips_only_what_is_named),
+                cmocka_unit_test(a_take_over_moves_what_is_to_be_dropped_into_our_entry),
                 cmocka_unit_test(what_cannot_be_moved_is_an_error),
                 cmocka_unit_test(a_dropped_entry_is_noticed),
                 cmocka_unit_test(who_holds_a_path_decides_how_it_leaves),

@@ -141,6 +141,41 @@ static void the_reduced_form_keeps_what_decides(void **state) {
         assert_text(fieldset_text(a, odd->set), "{\"f:spec\":{\"f:z\":{}}}");
 }
 
+static struct managed with_times(const char *apply_time, const char *edit_time, const char *subresource) {
+        return owners_of(a, json(a, arena_strf(a,
+                                               "{'metadata':{'creationTimestamp':'2026-01-01T00:00:00Z','managedFields':["
+                                               "{'manager':'truce','operation':'Apply','time':'%s','fieldsV1':{'f:x':{}}},"
+                                               "{'manager':'k9s','operation':'Update','subresource':'%s','time':'%s','fieldsV1'"
+                                               ":{'f:y':{}}}]}}",
+                                               apply_time, subresource, edit_time)
+                                            .p));
+}
+
+static void who_made_the_object_is_told_by_the_second(void **state) {
+        const char *then = "2026-01-01T00:00:00Z", *later = "2026-01-01T00:00:01Z";
+
+        (void)state;
+        assert_true(with_times(later, then, "").entries[1].creation);
+        assert_false(with_times(later, later, "").entries[1].creation);
+        assert_false(with_times(later, then, "scale").entries[1].creation);
+        assert_false(with_times(then, then, "").entries[1].creation); /* the apply made it */
+        assert_false(with_times(then, then, "").entries[0].creation);
+}
+
+static void the_packed_form_remembers_who_made_the_object(void **state) {
+        struct managed m = with_times("2026-01-01T00:00:01Z", "2026-01-01T00:00:00Z", ""), got;
+        struct intern_pool *pool = intern_pool_new();
+        struct managed_packed *p = managed_pack(&m, pool);
+
+        (void)state;
+        assert_int_equal(managed_unpack(p, a, &got, NULL), 0);
+        assert_true(got.entries[1].creation);
+        assert_false(got.entries[0].creation);
+        assert_int_equal(got.entries[1].time.n, 0);
+        managed_packed_free(p);
+        intern_pool_free(pool);
+}
+
 static void packing_shares_texts_and_reads_back_the_same(void **state) {
         struct intern_pool *pool = intern_pool_new();
         struct managed m = owners_of(a, object()), want = managed_reduce(&m, a), got;
@@ -199,6 +234,8 @@ int main(void) {
                 cmocka_unit_test(what_is_no_list_of_owners_is_refused),
                 cmocka_unit_test(too_many_owners_are_refused),
                 cmocka_unit_test(the_reduced_form_keeps_what_decides),
+                cmocka_unit_test(who_made_the_object_is_told_by_the_second),
+                cmocka_unit_test(the_packed_form_remembers_who_made_the_object),
                 cmocka_unit_test(packing_shares_texts_and_reads_back_the_same),
                 cmocka_unit_test(equal_texts_are_one),
         };
