@@ -197,7 +197,7 @@ static void take_fingerprint(struct playing *p) {
 
 static void read_settings(struct playing *p, const struct value *s) {
         ONLY_KEYS(p, s, "mode", "removeExtra", "adopted", "adoptArgoCD", "hold", "keptLeftGit", "fingerprint", "foreignTracker",
-                  "rules", "ignored", "withheld");
+                  "override", "rules", "ignored", "withheld");
         p->in.mode = read_mode(p, value_text(value_getc(s, "mode")));
         p->in.remove_extra = flag(s, "removeExtra");
         p->in.adopted = flag(s, "adopted");
@@ -205,6 +205,8 @@ static void read_settings(struct playing *p, const struct value *s) {
         p->in.replicas_hold = flag(s, "hold");
         p->in.kept_left_git = flag(s, "keptLeftGit");
         p->in.foreign_tracker = value_text(value_getc(s, "foreignTracker"));
+        if (value_getc(s, "override"))
+                p->in.override = value_text(value_getc(s, "override")).p;
         read_rules(p, value_getc(s, "rules"));
         read_paths(p, value_getc(s, "ignored"), value_getc(s, "withheld"));
         if (flag(s, "fingerprint"))
