@@ -13,15 +13,11 @@ static void tell_target(struct agent *agent, const char *target_id, bool is_gone
                 app_scaler_changed(agent->entries[i].app, str_from(target_id), is_gone);
 }
 
-/* The id of what a scaler scales. Status changes leave it as it is. */
-static char *target_id(const struct value *scaler, struct arena *a) {
-        const struct value *ref = value_path(scaler, "spec", "scaleTargetRef", NULL);
-
-        return str_dup(arena_strf(a, "%.*s/%.*s/%.*s/%.*s",
-                                  STR_FMT(schema_group(value_text(value_getc(ref, "apiVersion")))),
-                                  STR_FMT(value_text(value_getc(ref, "kind"))),
-                                  STR_FMT(value_text(value_path(scaler, "metadata", "namespace", NULL))),
-                                  STR_FMT(value_text(value_getc(ref, "name")))));
+/* The id of what a scaler scales, "" for one that names nothing. Status changes leave it as it is. */
+static char *target_id(const struct scaler *s, struct arena *a) {
+        if (!s)
+                return str_dup(STR(""));
+        return str_dup(manifest_id(s->target.group, s->target.kind, s->target.ns, s->target.name, a));
 }
 
 static void scaler_changed(struct agent *agent, struct str id, const struct live *live) {
@@ -36,7 +32,9 @@ static void scaler_changed(struct agent *agent, struct str id, const struct live
                 const struct value *object = live_value(live, a, &owners);
 
                 scaler_index_set(agent->scalers, object, SCALER_LIVE, NULL);
-                now = target_id(object, a);
+                now = target_id(scaler_index_get(agent->scalers, key.group, key.kind, key.namespace, key.name,
+                                                 SCALER_LIVE),
+                                a);
         } else {
                 scaler_index_remove(agent->scalers, key.group, key.kind, key.namespace, key.name, SCALER_LIVE);
         }
@@ -79,7 +77,7 @@ void agent_index_desired_scalers(struct agent *agent) {
                                 continue;
                         a = arena_new(0);
                         if (json_parse(d->text, a, &object, NULL) == 0)
-                                scaler_index_set(agent->scalers, object, SCALER_DESIRED, NULL);
+                                scaler_index_set_at(agent->scalers, object, SCALER_DESIRED, d->file, d->line, NULL);
                 }
         }
 }

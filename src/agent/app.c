@@ -143,24 +143,35 @@ static void collect_crds(struct app *app) {
         }
 }
 
+static struct type type_of(struct app *app, struct gvk gvk) {
+        const struct cluster_kind *kind = cluster_find_kind(app->env.cluster, gvk);
+
+        return kind ? types_find(app->types, kind) : (struct type){ 0 };
+}
+
 /* What a commit does to replicas decides how soon they come back from the keeper. */
 static void note_replicas(struct item *item, const struct desired *old, const struct desired *new) {
         _cleanup_(arena_freep) struct arena *a = NULL;
-        _cleanup_(buf_done) struct buf api_version = buf_make(1024);
+        const struct scale_path *paths;
         const struct value *before, *after;
-        struct field_path path;
 
         if (!old || !old->text.n || !new->text.n || new->state != DESIRED_OK)
                 return;
         a = arena_new(0);
-        gvk_add_api_version(&api_version, new->gvk);
-        if (!scaler_replicas_path(buf_str(&api_version), new->gvk.kind, NULL, a, &path) ||
-            json_parse(old->text, a, &before, NULL) < 0 || json_parse(new->text, a, &after, NULL) < 0)
+        if (json_parse(old->text, a, &before, NULL) < 0 || json_parse(new->text, a, &after, NULL) < 0)
                 return;
-        before = field_path_find(before, path, NULL);
-        after = field_path_find(after, path, NULL);
-        item->replicas_left = before && !after;
-        item->no_hold = after && !value_equal(before, after);
+        struct type type = type_of(item->app, new->gvk);
+        struct scale_subject s = { .desired = after, .live = before, .crd = type.crd, .type = type.schema };
+        size_t count = scaler_paths(NULL, &s, a, &paths);
+
+        item->replicas_left = false;
+        for (size_t i = 0; i < count; i++) {
+                const struct value *was = field_path_find(before, paths[i].path, type.schema);
+                const struct value *is = field_path_find(after, paths[i].path, type.schema);
+
+                item->replicas_left |= was && !is;
+                item->no_hold |= is && !value_equal(was, is) && (was || !paths[i].component.n);
+        }
         if (item->no_hold || item->replicas_left)
                 item->hold_until_ms = 0;
 }

@@ -86,7 +86,10 @@ static bool notes_are_new(struct item *item, const struct outcome *o) {
         for (size_t i = 0; i < o->note_count; i++) {
                 buf_addf(&all, "%d ", (int)o->notes[i].kind);
                 field_path_print(o->notes[i].path, &all);
-                buf_addf(&all, " %.*s\n", STR_FMT(o->notes[i].owner));
+                buf_addf(&all, " %.*s", STR_FMT(o->notes[i].owner));
+                if (decide_note_is_remark(o->notes[i].kind))
+                        buf_addf(&all, " %s", o->notes[i].rule);
+                buf_addch(&all, '\n');
         }
 
         struct hash128 now = hash128(&no_key, buf_str(&all));
@@ -197,12 +200,6 @@ static bool same_text(const char *a, struct str b) {
         return a ? str_eqc(b, a) : b.n == 0;
 }
 
-static bool has_scaler(const struct op *op) {
-        struct scale_target target = scale_target_of(op->in.desired);
-
-        return scaler_find(op->app->env.scalers, &target) != NULL;
-}
-
 static bool is_held(const struct op *op) {
         return op->item->hold_until_ms > loop_now_ms(op->app->env.loop);
 }
@@ -212,7 +209,7 @@ static unsigned flags_now(const struct op *op, unsigned old) {
 
         if (op->item->desired->kept)
                 flags |= INVENTORY_KEEP;
-        if (has_scaler(op) || is_held(op))
+        if (op->decision.has_scaler || is_held(op))
                 flags |= INVENTORY_SCALED;
         return flags;
 }
@@ -535,7 +532,8 @@ static int take_write(struct op *op, struct str body, struct err *err) {
 }
 
 static bool may_need_hand_over(struct op *op) {
-        return has_scaler(op) || op->decision.withheld_count > 0 || decide_may_tidy(&op->in, &op->managed);
+        return op->decision.has_scaler || op->decision.omits || op->decision.withheld_count > 0 ||
+               decide_may_tidy(&op->in, &op->managed);
 }
 
 static void note_write(struct op *op, const struct value *before, const struct managed *owners) {
@@ -806,7 +804,7 @@ static bool takes_replicas_back(const struct op *op) {
         const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
 
         return op->decision.takes_replicas_back ||
-               (op->in.live && e && (e->flags & INVENTORY_SCALED) && !has_scaler(op));
+               (op->in.live && e && (e->flags & INVENTORY_SCALED) && !op->decision.has_scaler);
 }
 
 /*

@@ -58,6 +58,13 @@ static void log_notes(const struct outcome *o, enum decide_note_kind kind, const
                 log_event(LOG_WARN, "own", msg, "obj", o->id, "paths", paths.p, "rule", rule, NULL);
 }
 
+static void log_remarks(const struct outcome *o, const char *app, const char *place) {
+        for (size_t i = 0; o->notes_are_new && i < o->note_count; i++)
+                if (decide_note_is_remark(o->notes[i].kind))
+                        log_event(LOG_WARN, "own", o->notes[i].rule, "obj", o->id, "app", app, "kind",
+                                  decide_note_name(o->notes[i].kind), "at", place, NULL);
+}
+
 static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         struct daemon *d = ctx;
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
@@ -70,6 +77,7 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         log_notes(o, DECIDE_OVERRIDDEN, "a person's change is kept for a while");
         log_notes(o, DECIDE_PAUSED, "fought over, left alone for a while");
         log_notes(o, DECIDE_REMOVED, "not in Git, removed");
+        log_remarks(o, name, place);
         log_notes(o, DECIDE_HELD, "autoscaler gone, its value stays for now");
         if (!word)
                 return;

@@ -266,9 +266,25 @@ static const char *note_word(enum decide_note_kind kind) {
         return (size_t)kind < ARRAY_LEN(words) ? words[kind] : NULL;
 }
 
+static void show_remark(struct show *s, const struct outcome *o, const struct decide_note *n) {
+        _cleanup_(buf_done) struct buf rest = buf_make(16 * 1024);
+
+        diff_path_print(n->path, &rest);
+        buf_addc(&rest, ": ");
+        text_add(&rest, str_from(n->rule));
+        if (o->file.n) {
+                buf_addc(&rest, "  ");
+                text_add(&rest, o->file);
+                buf_addf(&rest, ":%u", words_line(o, n->path));
+        }
+        add_line(s, "look", o->id, buf_str(&rest));
+}
+
 static void show_note(struct show *s, const struct outcome *o, const struct decide_note *n) {
         _cleanup_(buf_done) struct buf rest = buf_make(16 * 1024);
 
+        if (decide_note_is_remark(n->kind) && o->notes_are_new)
+                show_remark(s, o, n);
         if (!note_word(n->kind) || !o->notes_are_new || (!words_outcome(o->kind) && n->kind == DECIDE_YIELDED))
                 return;
         diff_path_print(n->path, &rest);

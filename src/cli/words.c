@@ -36,10 +36,12 @@ struct str words_ref(struct str ref) {
         return ref.n == GIT_OID_HEX_BYTES ? str_sub(ref, 0, SHORT_OID) : ref;
 }
 
-static uint32_t line_of(void *ctx, struct field_path path) {
-        const struct outcome *o = ctx;
-
+uint32_t words_line(const struct outcome *o, struct field_path path) {
         return o->source ? diff_line_in(o->source, path, o->type) : o->line;
+}
+
+static uint32_t line_of(void *ctx, struct field_path path) {
+        return words_line(ctx, path);
 }
 
 int words_compare(const struct outcome *o, struct arena *a, struct diff *ret) {

@@ -14,6 +14,9 @@ const char *words_outcome(enum outcome_kind kind);
 /* "main" of "refs/heads/main", "v1" of "refs/tags/v1"; a commit's first seven digits; else the ref. Borrowed. */
 struct str words_ref(struct str ref);
 
+/* The line of a path in the object's file, as near as is known: its parents', at last the document's. */
+uint32_t words_line(const struct outcome *o, struct field_path path);
+
 /* What changed, or would, from the object before to the object after. Of an object that comes or goes: all of it. */
 int words_compare(const struct outcome *o, struct arena *a, struct diff *ret_diff);
 /* The same in a few words ("image web:1.4 → web:1.5"); nothing of Secrets but the names of fields. Empty: no change. */

@@ -129,6 +129,9 @@ static const struct note_words note_words[] = {
         [DECIDE_PAUSED] = { "fought over", "now by ", "is not applied" },
         [DECIDE_OVERRIDDEN] = { "overridden", "by ", "comes back later" },
         [DECIDE_REMOVED] = { "not in Git, goes", "added by ", "" },
+        [DECIDE_TWO_SCALERS] = { 0 },
+        [DECIDE_OUT_OF_RANGE] = { 0 },
+        [DECIDE_ZERO] = { 0 }, /* remarks are sentences */
 };
 
 /* A scaler's Git value has one use. */
@@ -136,9 +139,23 @@ static bool is_seed(const struct diff_note *n) {
         return n->kind == DECIDE_YIELDED && strstr(n->rule, "scaler");
 }
 
+/* "look: spec.replicas, line 7: Git's 9 is outside of …". */
+static void print_note_of_remark(const struct voice *voice, const struct diff_note *n, struct buf *out) {
+        buf_addc(out, "look: ");
+        print_foreign_path(voice, n->path, out);
+        if (n->line)
+                buf_addf(out, ", line %u", n->line);
+        buf_addc(out, ": ");
+        text_add(out, str_from(n->rule));
+}
+
 void print_note(const struct voice *voice, const struct diff_note *n, struct buf *out) {
         const struct note_words *words = &note_words[n->kind];
 
+        if (decide_note_is_remark(n->kind)) {
+                print_note_of_remark(voice, n, out);
+                return;
+        }
         buf_addf(out, "%s: ", words->label);
         print_foreign_path(voice, n->path, out);
         if (n->live) {

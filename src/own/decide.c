@@ -67,33 +67,10 @@ void desk_yield_path(struct desk *d, struct field_path p, struct decide_note not
         leave_out(d, p);
 }
 
-static struct str scale_text(struct desk *d) {
-        _cleanup_(buf_done) struct buf b = buf_make(1024);
-
-        scale_state_print(&d->scale, &b);
-        return arena_str(d->arena, buf_str(&b));
-}
-
-static void yield_replicas(struct desk *d) {
-        if (!d->has_replicas)
-                return;
-        if (scale_state_yields(&d->scale))
-                desk_yield_path(d, d->replicas,
-                      (struct decide_note){ .kind = DECIDE_YIELDED,
-                                            .owner = scale_text(d),
-                                            .subresource = STR("scale"),
-                                            .rule = "a scaler owns replicas" });
-        else if (d->in->replicas_hold)
-                desk_yield_path(d, d->replicas,
-                      (struct decide_note){ .kind = DECIDE_HELD,
-                                            .owner = STR(OWN_KEEPER),
-                                            .rule = "its scaler went away a short while ago" });
-}
-
 static void yield_ignored(struct desk *d) {
         for (size_t i = 0; i < d->in->ignored_count; i++)
                 desk_yield_path(d, d->in->ignored[i],
-                      (struct decide_note){ .kind = DECIDE_YIELDED, .rule = "ignored, also at sync" });
+                                (struct decide_note){ .kind = DECIDE_YIELDED, .rule = "ignored, also at sync" });
 }
 
 /* A path stays withheld as long as its owner holds it. */
@@ -159,7 +136,6 @@ int desk_open(struct desk *d, const struct decide_input *in, struct arena *a, st
                 return res;
         struct str api_version = value_text(value_getc(in->desired, "apiVersion"));
         struct str kind = value_text(value_getc(in->desired, "kind"));
-        struct scale_target target = scale_target_of(in->desired);
 
         *d = (struct desk){ .in = in, .arena = a, .type = in->type };
         d->out.effective = in->desired;
@@ -172,14 +148,12 @@ int desk_open(struct desk *d, const struct decide_input *in, struct arena *a, st
         if (res < 0)
                 return res;
         d->ours = managed_ours(&d->managed);
-        d->has_replicas = scaler_replicas_path(api_version, kind, in->crd, a, &d->replicas);
-        if (d->has_replicas)
-                d->scale = scaler_judge(in->scalers, &target, d->replicas, &d->managed);
+        desk_scale_open(d);
         return 0;
 }
 
 void desk_yield(struct desk *d) {
-        yield_replicas(d);
+        desk_yield_scaled(d);
         yield_ignored(d);
         yield_withheld(d);
         yield_paused(d);
@@ -188,14 +162,15 @@ void desk_yield(struct desk *d) {
 }
 
 struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p) {
+        const struct scale_path *scaled = desk_scaled_at(d, p);
         struct policy_question q = {
                 .manager = e->manager,
                 .subresource = e->subresource,
                 .operation = e->operation,
                 .path = p,
                 .leftover = desk_is_leftover(d, e),
-                .is_replicas = d->has_replicas && field_path_covers(p, d->replicas),
-                .scale = &d->scale,
+                .is_replicas = scaled != NULL,
+                .scale = scaled ? &scaled->state : NULL,
         };
 
         return policy_decide(d->in->policy, &q);
@@ -243,17 +218,9 @@ static bool keep_off(struct desk *d) {
 }
 
 static void create(struct desk *d) {
-        const struct value *body = d->out.effective;
-
-        if (d->has_replicas && scale_state_yields(&d->scale)) {
-                const struct value *git = field_path_find(d->in->desired, d->replicas, d->type);
-                const struct value *seed = value_int(d->arena, scaler_seed(d->scale.scaler, git), 0);
-
-                field_path_set(d->arena, body, d->replicas, d->type, seed, &body, NULL);
-        }
         d->out.verdict = DECIDE_CREATE;
         d->out.dry_run = d->in->mode != DECIDE_AUTO;
-        d->out.body = body;
+        d->out.body = desk_newborn(d);
         desk_reason(d, "it does not exist");
 }
 
@@ -390,16 +357,6 @@ bool desk_converged(struct desk *d) {
         return converged(d);
 }
 
-/* Git's number would replace one that a scaler, now gone, has set. */
-static bool takes_replicas_back(const struct desk *d) {
-        if (!d->has_replicas || scale_state_yields(&d->scale) || d->in->replicas_hold ||
-            !field_path_find(d->in->desired, d->replicas, d->type))
-                return false;
-        if (d->ours && !d->ours->broken && fieldset_covers(d->ours->set, d->replicas, NULL))
-                return false;
-        return d->scale.verdict == SCALE_STALE || managed_keeper_of(&d->managed, d->replicas);
-}
-
 /* Moves what is extra into our entry and clears leftovers, in one patch. */
 static int tidy(struct desk *d, struct err *err) {
         bool extra = false;
@@ -415,7 +372,7 @@ static int tidy(struct desk *d, struct err *err) {
 }
 
 static int decide_live(struct desk *d, struct err *err) {
-        d->out.takes_replicas_back = takes_replicas_back(d);
+        d->out.takes_replicas_back = desk_takes_replicas_back(d);
         desk_extra(d);
         int res = move_ownership(d, err);
 
@@ -472,7 +429,12 @@ const char *decide_note_name(enum decide_note_kind k) {
                 [DECIDE_HELD] = "held",       [DECIDE_EXTRA] = "extra",       [DECIDE_PAUSED] = "paused",
                 [DECIDE_OVERRIDDEN] = "overridden",
                 [DECIDE_REMOVED] = "removed",
+                [DECIDE_TWO_SCALERS] = "two-scalers", [DECIDE_OUT_OF_RANGE] = "out-of-range", [DECIDE_ZERO] = "zero",
         };
 
         return names[k];
+}
+
+bool decide_note_is_remark(enum decide_note_kind k) {
+        return k == DECIDE_TWO_SCALERS || k == DECIDE_OUT_OF_RANGE || k == DECIDE_ZERO;
 }

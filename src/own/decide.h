@@ -51,6 +51,9 @@ enum decide_note_kind {
         DECIDE_PAUSED,       /* fought over: left to the other one for a while */
         DECIDE_OVERRIDDEN,   /* a person's change that a lease keeps for a while */
         DECIDE_REMOVED,      /* as EXTRA, and self-heal removes it: moved into our entry first, then dropped by an apply */
+        DECIDE_TWO_SCALERS,  /* a remark: several scalers set this number; `rule` names them with file and line */
+        DECIDE_OUT_OF_RANGE, /* a remark: Git's number is outside of what the scaler keeps to */
+        DECIDE_ZERO,         /* a remark: Git says 0, and a scaler has the number */
 };
 
 struct decide_note {
@@ -58,7 +61,7 @@ struct decide_note {
         struct field_path path;
         struct str owner; /* manager, or the scaler in words; may be empty */
         struct str subresource;
-        const char *rule; /* never NULL */
+        const char *rule; /* never NULL; of a remark: the remark */
 };
 
 /* A path left out of the body because its owner keeps it: hand it back in with the next decide() of this object. */
@@ -114,6 +117,8 @@ struct decision {
         const struct value *patch;   /* PATCH: JSON patch operations */
         struct managed after;        /* PATCH: for handover_check() */
         enum handover_kind handover; /* PATCH: GIVE, TAKE_BACK, or NOTHING for a take-over */
+        bool has_scaler;          /* somebody scales it, or a part of it */
+        bool omits;               /* CREATE: what the kind refuses at creation is left out; decide again afterwards */
         bool takes_replicas_back; /* this ends what a scaler that is gone had set: a hold begins, see `replicas_hold` */
         const struct value *effective; /* desired without what is left out: the `desired` of fingerprint_of() */
         struct str reason;             /* one line for people; never empty */
@@ -164,5 +169,7 @@ int decide_conflict(const struct decide_input *in, const struct decision *before
 
 const char *decide_verdict_name(enum decide_verdict v);
 const char *decide_note_name(enum decide_note_kind k);
+/* Does the note only say that somebody should look: nothing is done or left undone because of it? */
+bool decide_note_is_remark(enum decide_note_kind k);
 
 #endif

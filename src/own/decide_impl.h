@@ -22,9 +22,8 @@ struct desk {
         const struct schema *type;
         struct managed managed;
         const struct managed_entry *ours; /* may be NULL */
-        bool has_replicas;
-        struct field_path replicas;
-        struct scale_state scale;
+        const struct scale_path *scaled; /* the object's number of replicas, and those of its parts */
+        size_t scaled_count;
         struct path_list yields;    /* left out of the body */
         const struct value *masked; /* effective, with due hand-overs at their live value (dry-runs) */
         bool needs_version;         /* the request must carry the resourceVersion */
@@ -47,6 +46,19 @@ void desk_reason(struct desk *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void desk_yield_path(struct desk *d, struct field_path p, struct decide_note note);
 void desk_withhold(struct desk *d, const struct decide_withheld *w, enum decide_note_kind kind, const char *rule);
 struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p);
+
+/* decide_scale.c: numbers of replicas. */
+void desk_scale_open(struct desk *d);
+void desk_yield_scaled(struct desk *d);
+/* What a creation sends: with seeds, and without what the kind refuses then. */
+const struct value *desk_newborn(struct desk *d);
+/* Would Git's number replace one that a scaler, now gone, has set? */
+bool desk_takes_replicas_back(const struct desk *d);
+/* The number at or below `p`; NULL: none. */
+const struct scale_path *desk_scaled_at(const struct desk *d, struct field_path p);
+
+/* decide_guard.c: refuses what would lose data. True: decided. */
+bool desk_guard(struct desk *d);
 
 /* decide_leave.c: paths we own and Git no longer has. May set PATCH (a take-over) or REFUSE. */
 int desk_leave(struct desk *d, struct err *err);

@@ -89,7 +89,7 @@ enum policy_class policy_classify(struct str manager, enum managed_operation ope
 
 static const struct policy_rule built_in_rules[] = {
         { .name = "a scaler owns replicas",
-          .scale = 1u << SCALE_SCALER | 1u << SCALE_INFERRED,
+          .scale = 1u << SCALE_SCALER | 1u << SCALE_INFERRED | 1u << SCALE_DECLARED,
           .action = POLICY_YIELD },
         { .name = "replicas scaled by hand go back to Git",
           .scale = 1u << SCALE_MANUAL,

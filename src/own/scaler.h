@@ -24,7 +24,7 @@ struct scale_target {
         struct str name;
 };
 
-/* Where a scaler was seen; both may be true. */
+/* Where a scaler was seen. */
 enum scaler_origin {
         SCALER_LIVE = 1,
         SCALER_DESIRED = 2,
@@ -36,8 +36,17 @@ struct scaler {
         struct str ns;
         struct str name;
         struct scale_target target;
-        int64_t min_replicas; /* as its API defaults it when the object is silent */
-        unsigned origins;     /* enum scaler_origin, or-ed */
+        struct str component;               /* which part of the target it scales; empty: the object itself */
+        int64_t min_replicas, max_replicas; /* as its API defaults them; the latter -1: no limit */
+        int64_t idle_replicas;              /* what it may scale to below its minimum; -1: nothing */
+        bool paused;                        /* it exists, but leaves the number alone, or at one value */
+        bool advises;                       /* it never writes: another scaler carries out what it says */
+        bool stops_at_zero;                 /* it does nothing while the number is 0 */
+        struct str owner_kind, owner_name;  /* its controller; empty: none */
+        struct str hpa;                     /* the HorizontalPodAutoscaler that works for it; empty: none */
+        unsigned origins;                   /* one enum scaler_origin */
+        struct str file;                    /* where Git has it; empty: not known */
+        uint32_t line;
 };
 
 struct scaler_index;
@@ -55,13 +64,30 @@ bool scaler_kind_at(size_t i, const char **ret_group, const char **ret_kind);
  * kind or names no target; then an earlier note of that origin is forgotten.
  */
 int scaler_index_set(struct scaler_index *ix, const struct value *object, enum scaler_origin origin, struct err *err);
+/* The same for one that Git has, with its place there. */
+int scaler_index_set_at(struct scaler_index *ix, const struct value *object, enum scaler_origin origin, struct str file,
+                        uint32_t line, struct err *err);
+/* What one origin says of a scaler object; NULL: nothing. Borrowed until the index changes. */
+const struct scaler *scaler_index_get(const struct scaler_index *ix, struct str group, struct str kind, struct str ns,
+                                      struct str name, enum scaler_origin origin);
 /* Forgets it for one origin. */
 void scaler_index_remove(struct scaler_index *ix, struct str group, struct str kind, struct str ns, struct str name,
                          enum scaler_origin origin);
 /* Forgets everything one origin said (before a fresh LIST, before a new revision's objects). */
 void scaler_index_clear(struct scaler_index *ix, enum scaler_origin origin);
-/* The scaler of a target, live ones before desired ones; NULL: none. Borrowed until the index changes. */
+/*
+ * Who scales a part of a target (component empty: the object itself), live ones before desired ones; NULL: nobody. An
+ * HPA that works for another scaler of the same target (KEDA makes one for each ScaledObject) is that scaler, and one
+ * that only advises is none. Borrowed until the index changes.
+ */
 const struct scaler *scaler_find(const struct scaler_index *ix, const struct scale_target *target);
+const struct scaler *scaler_find_part(const struct scaler_index *ix, const struct scale_target *target,
+                                      struct str component);
+/* All of them, each once, the one of scaler_find_part() first. Returns how many, also beyond `max`. */
+size_t scaler_find_all(const struct scaler_index *ix, const struct scale_target *target, struct str component,
+                       const struct scaler **ret, size_t max);
+/* One that advises the scaler of the target (llm-d's VariantAutoscaling); NULL: none. */
+const struct scaler *scaler_find_adviser(const struct scaler_index *ix, const struct scale_target *target);
 
 /* The target an object is: group and kind from apiVersion and kind, namespace and name from metadata. Borrowed. */
 struct scale_target scale_target_of(const struct value *object);
@@ -78,22 +104,52 @@ enum scale_verdict {
         SCALE_SCALER,   /* a scaler object targets it: yield */
         SCALE_INFERRED, /* an unknown manager wrote /scale: yield, and say it is inferred */
         SCALE_MANUAL,   /* a person's tool wrote /scale: not a scaler */
-        SCALE_STALE,    /* the HPA controller wrote /scale, but no HPA exists any more: not a scaler */
+        SCALE_STALE,    /* an autoscaler's program wrote /scale, but its object exists no more: not a scaler */
+        SCALE_DECLARED, /* the object itself says that this part is scaled from outside: yield */
 };
 
 struct scale_state {
         enum scale_verdict verdict;
-        const struct scaler *scaler; /* SCALE_SCALER */
-        struct str manager;          /* INFERRED, MANUAL, STALE: who wrote /scale */
+        const struct scaler *scaler;  /* SCALE_SCALER */
+        const struct scaler *adviser; /* of that one; may be NULL */
+        struct str manager;           /* INFERRED, MANUAL, STALE: who wrote /scale; DECLARED: the field that says so */
 };
 
-/* Judges one object. `ix` and `m` may be NULL. */
+/* Judges the object itself. `ix` and `m` may be NULL. */
 struct scale_state scaler_judge(const struct scaler_index *ix, const struct scale_target *target,
                                 struct field_path replicas, const struct managed *m);
 /* Is the path left to somebody under this verdict? */
 bool scale_state_yields(const struct scale_state *s);
 /* For people: `HorizontalPodAutoscaler shop/web`, `keda-operator (inferred from its write to /scale)`. */
 void scale_state_print(const struct scale_state *s, struct buf *out);
+
+/* One number of replicas in an object, and who sets it. */
+struct scale_path {
+        struct field_path path;
+        struct scale_state state;
+        struct str component; /* empty: the object itself */
+};
+
+struct scale_subject {
+        const struct value *desired;   /* parts of both count */
+        const struct value *live;      /* may be NULL */
+        const struct value *crd;       /* may be NULL */
+        const struct schema *type;     /* may be NULL */
+        const struct managed *managed; /* of live; may be NULL */
+};
+
+/*
+ * All of them: the object's own number first, if it has one, then those of its parts (services of a Dynamo graph, roles
+ * of a DisaggregatedSet). `ix` may be NULL. Returns how many; in the arena.
+ */
+size_t scaler_paths(const struct scaler_index *ix, const struct scale_subject *s, struct arena *a,
+                    const struct scale_path **ret);
+
+/*
+ * Fields that a kind refuses at creation and takes afterwards (Dynamo's restart id): the i-th path, false when there are
+ * no more.
+ */
+bool scaler_omits_on_create(struct str group, struct str kind, size_t i, struct arena *a, struct field_path *ret_path);
 
 /*
  * The number of replicas a new object gets: Git's when it is at least 1, else the scaler's minimum, else 1 (an HPA does

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers of replicas: left to who scales them, held for a while after that one is gone, seeded at creation. What is
+ * odd about them in Git is remarked, and changes nothing.
+ */
+#include "own/decide_impl.h"
+
+#define MAX_SCALERS 16
+
+void desk_scale_open(struct desk *d) {
+        struct scale_subject s = {
+                .desired = d->in->desired,
+                .live = d->in->live,
+                .crd = d->in->crd,
+                .type = d->type,
+                .managed = &d->managed,
+        };
+
+        d->scaled_count = scaler_paths(d->in->scalers, &s, d->arena, &d->scaled);
+        for (size_t i = 0; i < d->scaled_count; i++)
+                d->out.has_scaler |= scale_state_yields(&d->scaled[i].state);
+}
+
+const struct scale_path *desk_scaled_at(const struct desk *d, struct field_path p) {
+        for (size_t i = 0; i < d->scaled_count; i++)
+                if (field_path_covers(p, d->scaled[i].path))
+                        return &d->scaled[i];
+        return NULL;
+}
+
+static struct str state_text(struct desk *d, const struct scale_state *s) {
+        _cleanup_(buf_done) struct buf b = buf_make(2048);
+
+        scale_state_print(s, &b);
+        return arena_str(d->arena, buf_str(&b));
+}
+
+/* --- remarks ---------------------------------------------------------------------------------------------------- */
+
+/* "HorizontalPodAutoscaler shop/web (app/hpa.yaml:3)": a live one stands in Git perhaps, too. */
+static struct str place_text(struct desk *d, const struct scaler *s) {
+        const struct scaler *git =
+                s->file.n ? s : scaler_index_get(d->in->scalers, s->group, s->kind, s->ns, s->name, SCALER_DESIRED);
+        struct str name = arena_strf(d->arena, "%.*s %.*s/%.*s", STR_FMT(s->kind), STR_FMT(s->ns), STR_FMT(s->name));
+
+        if (!git || !git->file.n)
+                return name;
+        return arena_strf(d->arena, "%.*s (%.*s:%u)", STR_FMT(name), STR_FMT(git->file), git->line);
+}
+
+static void remark(struct desk *d, enum decide_note_kind kind, const struct scale_path *s, struct str text) {
+        desk_note(d, (struct decide_note){ .kind = kind,
+                                           .path = s->path,
+                                           .owner = state_text(d, &s->state),
+                                           .subresource = STR("scale"),
+                                           .rule = text.p });
+}
+
+static void remark_rivals(struct desk *d, const struct scale_path *s) {
+        const struct scaler *all[MAX_SCALERS];
+        struct scale_target target = scale_target_of(d->in->desired);
+        size_t count = scaler_find_all(d->in->scalers, &target, s->component, all, MAX_SCALERS);
+        struct str text = { 0 };
+
+        if (count < 2)
+                return;
+        for (size_t i = 0; i < count && i < MAX_SCALERS; i++)
+                text = arena_strf(d->arena, "%.*s%s%.*s", STR_FMT(text), i ? " and " : "",
+                                  STR_FMT(place_text(d, all[i])));
+        remark(d, DECIDE_TWO_SCALERS, s, arena_strf(d->arena, "%.*s set it in turns: one has to go", STR_FMT(text)));
+}
+
+/*
+ * A 0 in Git is how an application is put to sleep; an autoscaler that does not scale to 0 makes it a number that is
+ * never in force.
+ */
+static void remark_zero(struct desk *d, const struct scale_path *s) {
+        struct str place = place_text(d, s->state.scaler);
+
+        remark(d, DECIDE_ZERO, s,
+               arena_strf(d->arena,
+                          "Git's 0 is not applied, the number is that of %.*s: to stop it, take that away too",
+                          STR_FMT(place)));
+}
+
+static void remark_range(struct desk *d, const struct scale_path *s, int64_t git) {
+        const struct scaler *scaler = s->state.scaler;
+        struct str place = place_text(d, scaler);
+
+        if (git >= scaler->min_replicas && (scaler->max_replicas < 0 || git <= scaler->max_replicas))
+                return;
+        if (scaler->max_replicas < 0)
+                remark(d, DECIDE_OUT_OF_RANGE, s,
+                       arena_strf(d->arena, "Git's %lld is less than the minimum of %.*s, %lld", (long long)git,
+                                  STR_FMT(place), (long long)scaler->min_replicas));
+        else
+                remark(d, DECIDE_OUT_OF_RANGE, s,
+                       arena_strf(d->arena, "Git's %lld is outside of %lld to %lld, the limits of %.*s", (long long)git,
+                                  (long long)scaler->min_replicas, (long long)scaler->max_replicas, STR_FMT(place)));
+}
+
+static void remark_scaled(struct desk *d, const struct scale_path *s) {
+        const struct scaler *scaler = s->state.scaler;
+        int64_t git;
+
+        if (!scaler)
+                return;
+        remark_rivals(d, s);
+        if (!value_to_i64(field_path_find(d->in->desired, s->path, d->type), &git) || scaler->paused)
+                return;
+        if (git == 0 && scaler->min_replicas > 0 && scaler->idle_replicas != 0)
+                remark_zero(d, s);
+        else if (git != scaler->idle_replicas)
+                remark_range(d, s, git);
+}
+
+/* --- yielding --------------------------------------------------------------------------------------------------- */
+
+/* The hold is the object's; a part that is ours had no scaler to wait for. */
+static bool is_held(const struct desk *d, const struct scale_path *s) {
+        bool ours = d->ours && !d->ours->broken && fieldset_covers(d->ours->set, s->path, NULL);
+
+        return d->in->replicas_hold && !(s->component.n && ours);
+}
+
+void desk_yield_scaled(struct desk *d) {
+        for (size_t i = 0; i < d->scaled_count; i++) {
+                const struct scale_path *s = &d->scaled[i];
+
+                if (scale_state_yields(&s->state))
+                        desk_yield_path(d, s->path,
+                                        (struct decide_note){ .kind = DECIDE_YIELDED,
+                                                              .owner = state_text(d, &s->state),
+                                                              .subresource = STR("scale"),
+                                                              .rule = "a scaler owns replicas" });
+                else if (is_held(d, s))
+                        desk_yield_path(d, s->path,
+                                        (struct decide_note){ .kind = DECIDE_HELD,
+                                                              .owner = STR(OWN_KEEPER),
+                                                              .rule = "its scaler went away a short while ago" });
+                remark_scaled(d, s);
+        }
+}
+
+static const struct value *with_seed(struct desk *d, const struct value *body, const struct scale_path *s) {
+        const struct value *git = field_path_find(d->in->desired, s->path, d->type);
+        const struct value *seed = value_int(d->arena, scaler_seed(s->state.scaler, git), 0);
+
+        field_path_set(d->arena, body, s->path, d->type, seed, &body, NULL);
+        return body;
+}
+
+const struct value *desk_newborn(struct desk *d) {
+        struct scale_target self = scale_target_of(d->in->desired);
+        const struct value *body = d->out.effective;
+        struct field_path p;
+
+        for (size_t i = 0; i < d->scaled_count; i++)
+                if (scale_state_yields(&d->scaled[i].state))
+                        body = with_seed(d, body, &d->scaled[i]);
+        for (size_t i = 0; scaler_omits_on_create(self.group, self.kind, i, d->arena, &p); i++) {
+                d->out.omits |= field_path_find(body, p, d->type) != NULL;
+                body = field_path_prune(d->arena, body, p, d->type);
+        }
+        return body;
+}
+
+static bool takes_back(const struct desk *d, const struct scale_path *s) {
+        if (scale_state_yields(&s->state) || !field_path_find(d->in->desired, s->path, d->type))
+                return false;
+        if (d->ours && !d->ours->broken && fieldset_covers(d->ours->set, s->path, NULL))
+                return false;
+        return s->state.verdict == SCALE_STALE || managed_keeper_of(&d->managed, s->path);
+}
+
+bool desk_takes_replicas_back(const struct desk *d) {
+        for (size_t i = 0; i < d->scaled_count && !d->in->replicas_hold; i++)
+                if (takes_back(d, &d->scaled[i]))
+                        return true;
+        return false;
+}
