@@ -380,6 +380,8 @@ static int decide_live(struct desk *d, struct err *err) {
                 res = tidy(d, err);
         if (res < 0 || d->out.verdict == DECIDE_PATCH || converged(d))
                 return res;
+        if (desk_guard(d))
+                return 0;
         res = desk_leave(d, err);
         if (res < 0 || d->out.verdict == DECIDE_PATCH || d->out.verdict == DECIDE_REFUSE)
                 return res;
