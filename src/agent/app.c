@@ -432,6 +432,8 @@ void app_live_changed(struct app *app, struct str id, const struct live *live) {
         note_echo(app, item, live);
         if (echo || item->state == ITEM_QUEUED || item->state == ITEM_SKIPPED || item->desired->state != DESIRED_OK)
                 return;
+        if (item_is_refused(item, live))
+                return;
         if (!item->noticed_ms)
                 item->noticed_ms = loop_now_ms(app->env.loop);
         item->read_first |= live == NULL;

@@ -47,6 +47,7 @@ struct item {
         char *awaited_rv;       /* our write's resourceVersion, not seen in the watch yet */
         int64_t noticed_ms;     /* when a change was noticed that has not been decided on yet; 0: none */
         int64_t retry_at_ms;    /* FAILED; 0: no retry */
+        struct hash128 refused_hash; /* FAILED for good: the object that was refused a change, but for its status */
         bool lost;              /* FAILED because the API server could not be reached */
         unsigned attempts;      /* failures in a row */
         int64_t ended_ms;       /* of the last attempt */
@@ -190,6 +191,11 @@ void app_trouble(struct app *app, const char *what, const struct err *err);
 /* Starts working on a queued item. */
 void op_start(struct item *item);
 void op_free(struct op *op);
+
+/* The server refused for good what we want of the object as it is live; NULL: it did not. */
+void item_note_refused(struct item *item, const struct value *live);
+/* Is it what was refused already: nothing but its status has changed? */
+bool item_is_refused(const struct item *item, const struct live *live);
 
 /* Replicas stay as they are for as long as configured: from now on, or since a hold began that the inventory remembers. */
 void item_hold(struct item *item);

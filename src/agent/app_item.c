@@ -120,6 +120,37 @@ void item_keep_withheld(struct item *item, const struct decision *decision) {
         item->withheld_count = decision->withheld_count;
 }
 
+/* What of an object a refusal can depend on: a status changes all the time, and no refusal is about it. */
+static struct hash128 content_hash(const struct value *object, struct arena *a) {
+        static const struct hash_key no_key;
+        static const char *const silent[] = { "managedFields", "resourceVersion" };
+        const struct value *v = value_with(a, object, STR("status"), NULL);
+
+        for (size_t i = 0; i < ARRAY_LEN(silent); i++) {
+                struct str keys[] = { STR("metadata"), str_from(silent[i]) };
+
+                if (value_path(v, "metadata", silent[i], NULL))
+                        v = value_with_path(a, v, keys, 2, NULL);
+        }
+        return value_hash(&no_key, v);
+}
+
+void item_note_refused(struct item *item, const struct value *live) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+
+        item->refused_hash = live ? content_hash(live, a) : (struct hash128){ 0 };
+}
+
+bool item_is_refused(const struct item *item, const struct live *live) {
+        _cleanup_(arena_freep) struct arena *a = NULL;
+        struct managed owners;
+
+        if (item->state != ITEM_FAILED || item->retry_at_ms || !live)
+                return false;
+        a = arena_new(live->text_bytes);
+        return hash128_eq(content_hash(live_value(live, a, &owners), a), item->refused_hash);
+}
+
 /* The request got lost, or lost a race: it says nothing about the object, and is tried again soon and without end. */
 static bool is_mishap(int code) {
         return code == ERR_CONFLICT || code == ERR_UNREACHABLE || code == ERR_TIMEOUT || code == ERR_THROTTLED ||

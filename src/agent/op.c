@@ -17,6 +17,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "own/immutable.h"
 #include "own/overlay.h"
 
 #define OP_MAX_ROUNDS 12      /* requests of one op; a contested object is given up on and retried later */
@@ -157,6 +158,7 @@ static void finish(struct op *op, enum item_state state, struct outcome outcome,
 }
 
 static void fail(struct op *op, const struct err *err) {
+        item_note_refused(op->item, err_is_transient(err->code) ? NULL : op->in.live);
         finish(op, ITEM_FAILED, (struct outcome){ .kind = OUTCOME_FAILED, .err = err }, err);
 }
 
@@ -431,6 +433,21 @@ static bool keep_what_cannot_go(struct op *op) {
         return true;
 }
 
+/* A field that cannot be changed: the server's words become ones that say what to do. */
+static void explain(struct op *op, const struct kube_result *result, struct err *err) {
+        struct immutable_cause *causes = arena_alloc(op->arena, (result->status.cause_count + 1) * sizeof *causes);
+        struct immutable_refusal refusal = {
+                .desired = op->in.desired, .live = op->in.live, .secret = op->item->desired->secret, .causes = causes,
+                .count = result->status.cause_count,
+        };
+        _cleanup_(buf_done) struct buf words = buf_make(ERR_MSG_MAX_BYTES);
+
+        for (size_t i = 0; i < refusal.count; i++)
+                causes[i] = (struct immutable_cause){ result->status.causes[i].field, result->status.causes[i].message };
+        if (immutable_explain(&refusal, &words))
+                err_set(err, ERR_INVAL, "%s", words.p);
+}
+
 static void refused(struct op *op, const struct kube_result *result) {
         struct err err = result->err;
 
@@ -464,6 +481,8 @@ static void refused(struct op *op, const struct kube_result *result) {
                 op->app->namespace_ready = false;
         if (err.code == ERR_NOTFOUND)
                 err.code = ERR_GONE;
+        if (err.code == ERR_INVAL)
+                explain(op, result, &err);
         fail(op, &err);
 }
 
