@@ -6,82 +6,6 @@
 #include "git/remote.h"
 #include "sync/backoff.h"
 
-/* --- scalers ---------------------------------------------------------------------------------------------------- */
-
-static void tell_target(struct agent *agent, const char *target_id, bool is_gone) {
-        for (size_t i = 0; i < agent->count; i++)
-                app_scaler_changed(agent->entries[i].app, str_from(target_id), is_gone);
-}
-
-/* The id of what a scaler scales, "" for one that names nothing. Status changes leave it as it is. */
-static char *target_id(const struct scaler *s, struct arena *a) {
-        if (!s)
-                return str_dup(STR(""));
-        return str_dup(manifest_id(s->target.group, s->target.kind, s->target.ns, s->target.name, a));
-}
-
-static void scaler_changed(struct agent *agent, struct str id, const struct live *live) {
-        _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        struct object_key key;
-        struct managed owners;
-        char *old = map_find(agent->scaler_targets, id), *now = NULL;
-
-        if (!object_key_from_id(id, &key))
-                return;
-        if (live) {
-                const struct value *object = live_value(live, a, &owners);
-
-                scaler_index_set(agent->scalers, object, SCALER_LIVE, NULL);
-                now = target_id(scaler_index_get(agent->scalers, key.group, key.kind, key.namespace, key.name,
-                                                 SCALER_LIVE),
-                                a);
-        } else {
-                scaler_index_remove(agent->scalers, key.group, key.kind, key.namespace, key.name, SCALER_LIVE);
-        }
-        if (old && (!now || strcmp(old, now) != 0))
-                tell_target(agent, old, true);
-        if (now && (!old || strcmp(old, now) != 0))
-                tell_target(agent, now, false);
-        if (now)
-                map_set(agent->scaler_targets, id, now);
-        else
-                map_remove(agent->scaler_targets, id);
-}
-
-/* Also those of an autoscaler that was installed later. */
-static void on_discovery(void *ctx) {
-        struct agent *agent = ctx;
-        const char *group, *kind;
-
-        for (size_t i = 0; scaler_kind_at(i, &group, &kind); i++) {
-                const struct kube_resource *r = kube_discovery_find_kind(cluster_discovery(agent->cluster),
-                                                                         str_from(group), str_from(kind));
-
-                if (r && kube_resource_is_watchable(r))
-                        cluster_want(agent->cluster, kube_resource_gvk(r), CLUSTER_ALL);
-        }
-}
-
-/* Scalers that Git wants count before they exist: the seed and the first apply depend on them. */
-void agent_index_desired_scalers(struct agent *agent) {
-        scaler_index_clear(agent->scalers, SCALER_DESIRED);
-        for (size_t i = 0; i < agent->count; i++) {
-                const struct desired_set *set = app_desired(agent->entries[i].app);
-
-                for (size_t k = 0; set && k < set->count; k++) {
-                        const struct desired *d = &set->objects[k];
-                        _cleanup_(arena_freep) struct arena *a = NULL;
-                        const struct value *object;
-
-                        if (d->state != DESIRED_OK || !scaler_is_kind(d->gvk.group, d->gvk.kind))
-                                continue;
-                        a = arena_new(0);
-                        if (json_parse(d->text, a, &object, NULL) == 0)
-                                scaler_index_set_at(agent->scalers, object, SCALER_DESIRED, d->file, d->line, NULL);
-                }
-        }
-}
-
 /* --- the cluster's events --------------------------------------------------------------------------------------- */
 
 /* The CRD of a kind that is watched: its schema says what the kind's fields are. */
@@ -106,7 +30,7 @@ static bool on_keep(void *ctx, struct str id) {
                 if (app_knows(agent->entries[i].app, id))
                         return true;
         }
-        return defines_wanted_kind(agent, id);
+        return defines_wanted_kind(agent, id) || agent_defines_scaler(id);
 }
 
 static void on_changed(void *ctx, const struct cluster_kind *kind, struct str id, const struct live *live) {
@@ -114,7 +38,9 @@ static void on_changed(void *ctx, const struct cluster_kind *kind, struct str id
         const struct kube_resource *r = cluster_kind_resource(kind);
 
         if (scaler_is_kind(r->group, r->kind))
-                scaler_changed(agent, id, live);
+                agent_scaler_changed(agent, id, live);
+        if (live && manifest_is_crd(r->group, r->kind) && agent_defines_scaler(id))
+                agent_scaler_is_coming(agent, id);
         for (size_t i = 0; i < agent->count; i++)
                 app_live_changed(agent->entries[i].app, id, live);
 }
@@ -363,7 +289,7 @@ static int subscribe(struct entry *e, struct err *err) {
         return 0;
 }
 
-static const struct cluster_hooks cluster_hooks = { on_keep, on_changed, on_kind_changed, on_back, on_discovery };
+static const struct cluster_hooks cluster_hooks = { on_keep, on_changed, on_kind_changed, on_back, agent_want_scalers };
 
 int agent_new(struct loop *l, struct kube_transport *t, const struct config *config,
               const struct agent_options *options, const struct agent_hooks *hooks, void *ctx,
@@ -382,6 +308,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         agent->store = store_new(l, agent->client, config->agent.ns, config->agent.installation_id);
         agent->scalers = scaler_index_new();
         agent->scaler_targets = map_new(free);
+        agent->scaler_look = loop_timer_new(l, agent_look_for_scaler, agent);
         agent->poller = poller_new(l, options->poll_once ? 0 : config->agent.poll_ms, config->agent.git_timeout_ms);
         agent->cache = cache_new();
         agent->retry = loop_timer_new(l, start, agent);
@@ -426,6 +353,8 @@ void agent_free(struct agent *agent) {
         free(agent->entries);
         poller_free(agent->poller);
         loop_timer_free(agent->retry);
+        loop_timer_free(agent->scaler_look);
+        free(agent->scaler_coming);
         store_free(agent->store);
         cluster_free(agent->cluster);
         kube_client_free(agent->client);

@@ -49,6 +49,9 @@ struct agent {
         struct store *store;
         struct scaler_index *scalers;
         struct map *scaler_targets; /* id of a scaler → id of what it scales */
+        char *scaler_coming; /* id of the definition of a kind of scaler that is not served yet; NULL: none */
+        struct loop_timer *scaler_look; /* asks whether it is */
+        int scaler_tries;
         struct poller *poller;
         struct cache *cache;
         struct entry *entries;
@@ -82,5 +85,13 @@ int entry_check_name(const struct entry *e, struct err *err);
 void entry_status(struct entry *e, struct str old_text, struct buf *out);
 /* Scalers that Git wants changed with the set in force. */
 void agent_index_desired_scalers(struct agent *agent);
+/* A live one came, changed or went (`live` NULL). */
+void agent_scaler_changed(struct agent *agent, struct str id, const struct live *live);
+/* Watches every kind of scaler that is served: also one that was installed later. */
+void agent_want_scalers(void *ctx);
+/* Is it the definition of a kind of scaler? */
+bool agent_defines_scaler(struct str id);
+void agent_scaler_is_coming(struct agent *agent, struct str id);
+void agent_look_for_scaler(void *ctx);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 
-#define PATHS_SHOWN 3
+#define PATHS_SHOWN    3
 #define PATH_MAX_BYTES 4096
 
 bool crd_guard_concerns(const struct value *object) {
@@ -63,15 +63,16 @@ static bool drops_stored(const struct value *live, const struct value *desired, 
 
                 if (version_of(desired, version))
                         continue;
-                *ret = arena_strf(a,
-                                  "version %.*s cannot be dropped, objects may still be stored in it "
-                                  "(status.storedVersions): 1. keep it in spec.versions, with served: false if need be, "
-                                  "and make %.*s the storage version; 2. rewrite the objects: kubectl get %.*s -A -o json "
-                                  "| kubectl replace -f -; 3. take it off the list: kubectl patch crd %.*s "
-                                  "--subresource=status --type=merge -p '{\"status\":{\"storedVersions\":[%.*s]}}'; "
-                                  "4. then drop it",
-                                  STR_FMT(version), STR_FMT(storage_of(desired)), STR_FMT(crd), STR_FMT(crd),
-                                  STR_FMT(left_over(stored, desired, a)));
+                *ret = arena_strf(
+                        a,
+                        "version %.*s cannot be dropped, objects may still be stored in it "
+                        "(status.storedVersions): 1. keep it in spec.versions, with served: false if need be, "
+                        "and make %.*s the storage version; 2. rewrite the objects: kubectl get %.*s -A -o json "
+                        "| kubectl replace -f -; 3. take it off the list: kubectl patch crd %.*s "
+                        "--subresource=status --type=merge -p '{\"status\":{\"storedVersions\":[%.*s]}}'; "
+                        "4. then drop it",
+                        STR_FMT(version), STR_FMT(storage_of(desired)), STR_FMT(crd), STR_FMT(crd),
+                        STR_FMT(left_over(stored, desired, a)));
                 return true;
         }
         return false;
@@ -147,13 +148,18 @@ static void compare_field(struct losses *l, struct place p, const struct value_m
                 compare(l, below, arena_strf(l->arena, "%.*s.%.*s", STR_FMT(path), STR_FMT(m->key)), depth + 1);
 }
 
+/* What every object has, whatever its schema says. */
+static bool is_common(struct str key) {
+        return str_eqc(key, "apiVersion") || str_eqc(key, "kind") || str_eqc(key, "metadata");
+}
+
 static void compare_fields(struct losses *l, struct place p, struct str path, unsigned depth) {
         const struct value *fields = value_getc(p.stored, "properties");
         bool free = takes_any_field(p.stored) && takes_any_field(p.kept);
         const struct value *others = value_getc(p.stored, "additionalProperties");
 
         for (size_t i = 0; value_is(fields, VALUE_MAP) && i < fields->map.count; i++)
-                if (depth || str_eqc(fields->map.members[i].key, "spec") || str_eqc(fields->map.members[i].key, "status"))
+                if (depth || !is_common(fields->map.members[i].key))
                         compare_field(l, p, &fields->map.members[i], path, depth);
         if (free && !takes_any_field(p.through) && (!p.before || takes_any_field(p.before)))
                 lost(l, path, " (fields of any name)");

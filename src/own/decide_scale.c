@@ -56,17 +56,23 @@ static void remark(struct desk *d, enum decide_note_kind kind, const struct scal
                                            .rule = text.p });
 }
 
+/* We made it, and Git does not have it any more: when an HPA is renamed, the old one is pruned a moment later. */
+static bool is_going(const struct desk *d, const struct scaler *s) {
+        return s->tracked && !scaler_index_get(d->in->scalers, s->group, s->kind, s->ns, s->name, SCALER_DESIRED);
+}
+
 static void remark_rivals(struct desk *d, const struct scale_path *s) {
         const struct scaler *all[MAX_SCALERS];
         struct scale_target target = scale_target_of(d->in->desired);
-        size_t count = scaler_find_all(d->in->scalers, &target, s->component, all, MAX_SCALERS);
+        size_t count = scaler_find_all(d->in->scalers, &target, s->component, all, MAX_SCALERS), told = 0;
         struct str text = { 0 };
 
-        if (count < 2)
-                return;
         for (size_t i = 0; i < count && i < MAX_SCALERS; i++)
-                text = arena_strf(d->arena, "%.*s%s%.*s", STR_FMT(text), i ? " and " : "",
-                                  STR_FMT(place_text(d, all[i])));
+                if (!is_going(d, all[i]))
+                        text = arena_strf(d->arena, "%.*s%s%.*s", STR_FMT(text), told++ ? " and " : "",
+                                          STR_FMT(place_text(d, all[i])));
+        if (told < 2)
+                return;
         remark(d, DECIDE_TWO_SCALERS, s, arena_strf(d->arena, "%.*s set it in turns: one has to go", STR_FMT(text)));
 }
 

@@ -7,13 +7,13 @@
 #include "own/schema.h"
 
 #define VALUE_SHOWN_BYTES 60
-#define TEXT_MAX_BYTES (16 * 1024)
+#define TEXT_MAX_BYTES    (16 * 1024)
 
 /* Words of kubernetes' validation, and of CRDs' rules, for what may only be set once. */
 static const char *const phrases[] = {
-        "immutable",           "may not change once set", "cannot change roleRef",  "may not be changed",
-        "may not change",      "cannot be changed",       "can not be changed",     "can't be changed",
-        "cannot be updated",   "are forbidden",           "cannot be modified",
+        "immutable",         "may not change once set", "cannot change roleRef", "may not be changed",
+        "may not change",    "cannot be changed",       "can not be changed",    "can't be changed",
+        "cannot be updated", "are forbidden",           "cannot be modified",
 };
 
 /* What comes first helps most; `%s` is the command that deletes it. */
@@ -23,23 +23,26 @@ static const struct advice {
         const char *text;
 } advices[] = {
         { "apps", "StatefulSet", NULL,
-          "take the change back in Git, or let it be made anew: %s --cascade=orphan keeps its Pods, and the new one takes "
-          "them on" },
+          "take the change back in Git, or let it be made anew: %s --cascade=orphan keeps its Pods, and the new one "
+          "takes them on" },
         { "apps", "Deployment", NULL,
-          "take the change back in Git, or give the new one another name, or let it be made anew: %s (its Pods go with it)" },
+          "take the change back in Git, or give the new one another name, or let it be made anew: %s (its Pods go with "
+          "it)" },
         { "batch", "Job", NULL,
-          "a Job runs once: give the new one another name in Git, or let it be made anew: %s (its Pods go with it), or take "
-          "the change back" },
+          "a Job runs once: give the new one another name in Git, or let it be made anew: %s (its Pods go with it), or "
+          "take the change back" },
         { "", "Service", "spec.clusterIP",
-          "leave clusterIP and clusterIPs out of Git, the cluster has given an address; or let it be made anew under another "
-          "one: %s" },
+          "leave clusterIP and clusterIPs out of Git, the cluster has given an address; or let it be made anew under "
+          "another one: %s" },
         { "", "PersistentVolumeClaim", NULL,
-          "its data hangs on it: take the change back, or make a claim of another name in Git and copy; %s would lose the "
-          "data unless its volume is retained" },
+          "its data hangs on it: take the change back, or make a claim of another name in Git and copy; %s would lose "
+          "the data unless its volume is retained" },
         { "", "Secret", NULL,
-          "give the new one another name in Git and refer to that, or let it be made anew: %s, or take the change back" },
+          "give the new one another name in Git and refer to that, or let it be made anew: %s, or take the change "
+          "back" },
         { "", "ConfigMap", NULL,
-          "give the new one another name in Git and refer to that, or let it be made anew: %s, or take the change back" },
+          "give the new one another name in Git and refer to that, or let it be made anew: %s, or take the change "
+          "back" },
         { NULL, NULL, NULL,
           "take the change back in Git, or give the new one another name, or let it be made anew: %s" },
 };
@@ -116,7 +119,8 @@ static bool is_allowed(struct str list, struct str name) {
         return false;
 }
 
-static void search(struct search *s, struct str path, const struct value *git, const struct value *live, unsigned depth);
+static void search(struct search *s, struct str path, const struct value *git, const struct value *live,
+                   unsigned depth);
 
 static struct buf path_below(struct str path, const char *fmt, struct str name) {
         struct buf b = buf_make(TEXT_MAX_BYTES);
@@ -160,7 +164,8 @@ static void search_list(struct search *s, struct str path, const struct value *g
         }
 }
 
-static void search(struct search *s, struct str path, const struct value *git, const struct value *live, unsigned depth) {
+static void search(struct search *s, struct str path, const struct value *git, const struct value *live,
+                   unsigned depth) {
         if (depth > JSON_MAX_DEPTH || value_equal(git, live))
                 return;
         if (value_is(git, VALUE_MAP) && value_is(live, VALUE_MAP))
@@ -195,7 +200,8 @@ static const struct value *at_field(const struct value *v, struct str field) {
         return v;
 }
 
-/* "… for fields other than 'replicas', 'template' are forbidden", "… except resources.requests": what may be changed. */
+/* "… for fields other than 'replicas', 'template' are forbidden", "… except resources.requests": what may be changed.
+ */
 static struct str allowed_in(struct str message) {
         static const char *const words[] = { "other than", "except" };
         ptrdiff_t newline = str_find(message, '\n', 0);

@@ -3,9 +3,9 @@
  * A refusal because of a field that cannot be changed, in words that help: which field, what Git wants, what is live,
  * and what can be done.
  *
- * The server answers 422 with causes, each with a field and a sentence; the sentence is recognised by its words, as there
- * is no reason of its own for it. Where it is about all of `spec` but for some fields (StatefulSet, claims, Pods), the
- * fields that differ are looked for. Values of Secrets are never in it.
+ * The server answers 422 with causes, each with a field and a sentence; the sentence is recognised by its words, as
+ * there is no reason of its own for it. Where it is about all of `spec` but for some fields (StatefulSet, claims,
+ * Pods), the fields that differ are looked for. Values of Secrets are never in it.
  *
  * Pure. At most IMMUTABLE_MAX_SHOWN fields are shown, further ones counted.
  */

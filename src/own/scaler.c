@@ -162,17 +162,17 @@ static void keep_scaler(struct scaler_index *ix, struct entry *e, const struct s
         *kept = *s;
         kept->origins = origin;
         struct str *texts[] = {
-                &kept->kind,        &kept->group,       &kept->ns,          &kept->name,       &kept->target.group,
-                &kept->target.kind, &kept->target.ns,   &kept->target.name, &kept->component,  &kept->owner_kind,
-                &kept->owner_name,  &kept->hpa,         &kept->file,
+                &kept->kind,        &kept->group,     &kept->ns,          &kept->name,      &kept->target.group,
+                &kept->target.kind, &kept->target.ns, &kept->target.name, &kept->component, &kept->owner_kind,
+                &kept->owner_name,  &kept->hpa,       &kept->file,
         };
         for (size_t i = 0; i < ARRAY_LEN(texts); i++)
                 *texts[i] = arena_str(a, *texts[i]);
         crowd_join(ix, kept);
 }
 
-int scaler_index_set_at(struct scaler_index *ix, const struct value *object, enum scaler_origin origin, struct str file,
-                        uint32_t line, struct err *err) {
+int scaler_index_see(struct scaler_index *ix, const struct value *object, const struct scaler_sight *sight,
+                     struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(256);
         struct scale_target self = scale_target_of(object);
         const struct scaler_kind *kind = scaler_kind_find(self.group, self.kind);
@@ -182,23 +182,24 @@ int scaler_index_set_at(struct scaler_index *ix, const struct value *object, enu
                 return err_set(err, ERR_INVAL, "%.*s is no kind of scaler", STR_FMT(self.kind));
         struct scaler s = scaler_read(object, kind, a);
         if (!s.target.name.n) {
-                forget(ix, buf_str(&key), origin);
+                forget(ix, buf_str(&key), sight->origin);
                 return err_set(err, ERR_INVAL, "%.*s %.*s/%.*s names no target", STR_FMT(self.kind), STR_FMT(self.ns),
                                STR_FMT(self.name));
         }
-        s.file = file;
-        s.line = line;
+        s.file = sight->file;
+        s.line = sight->line;
+        s.tracked = sight->tracked;
         struct entry *e = map_find(ix->scalers, buf_str(&key));
         if (!e) {
                 e = mem_zalloc(sizeof *e);
                 map_set(ix->scalers, buf_str(&key), e);
         }
-        keep_scaler(ix, e, &s, origin);
+        keep_scaler(ix, e, &s, sight->origin);
         return 0;
 }
 
 int scaler_index_set(struct scaler_index *ix, const struct value *object, enum scaler_origin origin, struct err *err) {
-        return scaler_index_set_at(ix, object, origin, STR(""), 0, err);
+        return scaler_index_see(ix, object, &(struct scaler_sight){ .origin = origin }, err);
 }
 
 const struct scaler *scaler_index_get(const struct scaler_index *ix, struct str group, struct str kind, struct str ns,

@@ -47,6 +47,7 @@ struct scaler {
         unsigned origins;                   /* one enum scaler_origin */
         struct str file;                    /* where Git has it; empty: not known */
         uint32_t line;
+        bool tracked; /* LIVE: this installation made it; when Git does not have it any more, it is about to go */
 };
 
 struct scaler_index;
@@ -64,9 +65,15 @@ bool scaler_kind_at(size_t i, const char **ret_group, const char **ret_kind);
  * kind or names no target; then an earlier note of that origin is forgotten.
  */
 int scaler_index_set(struct scaler_index *ix, const struct value *object, enum scaler_origin origin, struct err *err);
-/* The same for one that Git has, with its place there. */
-int scaler_index_set_at(struct scaler_index *ix, const struct value *object, enum scaler_origin origin, struct str file,
-                        uint32_t line, struct err *err);
+/* The same with what the object does not say of itself; members as in struct scaler. */
+struct scaler_sight {
+        enum scaler_origin origin;
+        struct str file;
+        uint32_t line;
+        bool tracked;
+};
+int scaler_index_see(struct scaler_index *ix, const struct value *object, const struct scaler_sight *sight,
+                     struct err *err);
 /* What one origin says of a scaler object; NULL: nothing. Borrowed until the index changes. */
 const struct scaler *scaler_index_get(const struct scaler_index *ix, struct str group, struct str kind, struct str ns,
                                       struct str name, enum scaler_origin origin);
@@ -146,8 +153,8 @@ size_t scaler_paths(const struct scaler_index *ix, const struct scale_subject *s
                     const struct scale_path **ret);
 
 /*
- * Fields that a kind refuses at creation and takes afterwards (Dynamo's restart id): the i-th path, false when there are
- * no more.
+ * Fields that a kind refuses at creation and takes afterwards (Dynamo's restart id): the i-th path, false when there
+ * are no more.
  */
 bool scaler_omits_on_create(struct str group, struct str kind, size_t i, struct arena *a, struct field_path *ret_path);
 

@@ -171,9 +171,8 @@ static struct scale_state judge_part(const struct finder *f, const struct part_k
 /* What Git says of a part counts; what the live object says only where Git does not know the part. */
 static void add_part(struct finder *f, const struct part_kind *k, struct path_element e, struct str name,
                      const struct value *part) {
-        const struct path_element elements[] = {
-                path_field(STR("spec")), path_field(str_from(k->parts)), e, path_field(STR("replicas"))
-        };
+        const struct path_element elements[] = { path_field(STR("spec")), path_field(str_from(k->parts)), e,
+                                                 path_field(STR("replicas")) };
         struct field_path p = { elements, ARRAY_LEN(elements) };
 
         for (size_t i = 0; i < f->count; i++)

@@ -99,6 +99,9 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
                 tell_notes(ctx, o);
         tell(ctx, "outcome", "%s %s%s%s%s%s", o->id, outcome_name(o->kind), o->reason[0] ? ": " : "", o->reason,
              o->err ? " because " : "", o->err ? o->err->msg : "");
+        for (size_t i = 0; o->notes_are_new && i < o->note_count; i++)
+                if (decide_note_is_remark(o->notes[i].kind))
+                        tell(ctx, "remark", "%s %s", o->id, o->notes[i].rule);
 }
 
 static void on_waiting(void *ctx, struct app *app, const char *what) {

@@ -17,22 +17,26 @@ static int end(void **state) {
         return 0;
 }
 
-#define STRING "{'type':'string'}"
-#define INTEGER "{'type':'integer'}"
-#define FREE "{'type':'object','x-kubernetes-preserve-unknown-fields':true}"
-#define MAP "{'type':'object','additionalProperties':" STRING "}"
-#define STORED "'served':true,'storage':true"
-#define SERVED "'served':true,'storage':false"
+#define STRING   "{'type':'string'}"
+#define INTEGER  "{'type':'integer'}"
+#define FREE     "{'type':'object','x-kubernetes-preserve-unknown-fields':true}"
+#define MAP      "{'type':'object','additionalProperties':" STRING "}"
+#define STORED   "'served':true,'storage':true"
+#define SERVED   "'served':true,'storage':false"
 #define UNSERVED "'served':false,'storage':false"
-#define VERSION(name, how, fields)                                                                                           \
-        "{'name':'" name "'," how ",'schema':{'openAPIV3Schema':{'type':'object','properties':{'spec':{'type':'object',"     \
+#define VERSION(name, how, fields)                                                                                     \
+        "{'name':'" name "'," how                                                                                      \
+        ",'schema':{'openAPIV3Schema':{'type':'object','properties':{'spec':{'type':'object',"                         \
         "'properties':{" fields "}}}}}}"
 
 static const struct value *crd(const char *versions, const char *more, const char *stored) {
-        return json(a, arena_strf(a, "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':"
-                                     "{'name':'widgets.example.io'},'spec':{'versions':[%s]%s},'status':{'storedVersions':[%s]}}",
-                                  versions, more, stored)
-                               .p);
+        return json(
+                a,
+                arena_strf(a,
+                           "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':"
+                           "{'name':'widgets.example.io'},'spec':{'versions':[%s]%s},'status':{'storedVersions':[%s]}}",
+                           versions, more, stored)
+                        .p);
 }
 
 static const char *refusal(const struct value *live, const struct value *desired, bool conversion_stays) {
@@ -94,7 +98,8 @@ static void a_new_version_that_has_all_fields_is_fine(void **state) {
                 VERSION("v1", STORED, "'host':" STRING),
                 VERSION("v1", STORED, "") "," VERSION("v2", SERVED, ""),
                 OLD ",{'name':'v2'," SERVED ",'schema':{'openAPIV3Schema':" FREE "}}",
-                OLD ",{'name':'v2'," SERVED ",'schema':{'openAPIV3Schema':{'type':'object','properties':{'spec':" FREE "}}}}",
+                OLD ",{'name':'v2'," SERVED ",'schema':{'openAPIV3Schema':{'type':'object','properties':{'spec':" FREE
+                    "}}}}",
         };
 
         (void)state;
@@ -105,9 +110,11 @@ static void a_new_version_that_has_all_fields_is_fine(void **state) {
 
 static void another_type_is_a_loss(void **state) {
         (void)state;
-        assert_holds(change(OLD, OLD "," VERSION("v2", SERVED, "'host':" STRING ",'port':" STRING)), ".spec.port (another type)");
-        assert_string_equal(change(OLD, OLD "," VERSION("v2", SERVED, "'host':" STRING ",'port':{'type':'string',"
-                                                                      "'x-kubernetes-int-or-string':true}")),
+        assert_holds(change(OLD, OLD "," VERSION("v2", SERVED, "'host':" STRING ",'port':" STRING)),
+                     ".spec.port (another type)");
+        assert_string_equal(change(OLD, OLD "," VERSION("v2", SERVED,
+                                                        "'host':" STRING ",'port':{'type':'string',"
+                                                        "'x-kubernetes-int-or-string':true}")),
                             "");
 }
 
@@ -129,27 +136,30 @@ static void losses_deep_down_are_found(void **state) {
                 assert_holds(change(old, new), rows[i][2]);
         }
         assert_string_equal(change(VERSION("v1", STORED, "'a':{'type':'object','properties':{'x':" STRING "}}"),
-                                   VERSION("v1", STORED, "'a':{'type':'object','properties':{'x':" STRING "}}") ","
-                                   VERSION("v2", SERVED, "'a':" MAP)),
+                                   VERSION("v1", STORED,
+                                           "'a':{'type':'object','properties':{'x':" STRING
+                                           "}}") "," VERSION("v2", SERVED, "'a':" MAP)),
                             "");
 }
 
 static void many_losses_are_counted(void **state) {
-        const char *old = VERSION("v1", STORED, "'a':" STRING ",'b':" STRING ",'c':" STRING ",'d':" STRING ",'e':" STRING);
+        const char *old =
+                VERSION("v1", STORED, "'a':" STRING ",'b':" STRING ",'c':" STRING ",'d':" STRING ",'e':" STRING);
 
         (void)state;
-        assert_holds(change(old, arena_strf(a, "%s," VERSION("v2", SERVED, ""), old).p), ".spec.a, .spec.b, .spec.c and 2 more");
+        assert_holds(change(old, arena_strf(a, "%s," VERSION("v2", SERVED, ""), old).p),
+                     ".spec.a, .spec.b, .spec.c and 2 more");
 }
 
 static void the_storage_version_moves_only_to_where_all_fit(void **state) {
         const char *both = OLD "," VERSION("v2", SERVED, "'host':" STRING);
 
         (void)state;
-        assert_holds(change(both, VERSION("v1", SERVED, "'host':" STRING ",'port':" INTEGER) ","
-                                  VERSION("v2", STORED, "'host':" STRING)),
+        assert_holds(change(both, VERSION("v1", SERVED, "'host':" STRING ",'port':" INTEGER) "," VERSION(
+                                          "v2", STORED, "'host':" STRING)),
                      ".spec.port by passing through v2");
-        assert_string_equal(change(both, VERSION("v1", SERVED, "'host':" STRING ",'port':" INTEGER) ","
-                                         VERSION("v2", STORED, "'host':" STRING ",'port':" INTEGER)),
+        assert_string_equal(change(both, VERSION("v1", SERVED, "'host':" STRING ",'port':" INTEGER) "," VERSION(
+                                                 "v2", STORED, "'host':" STRING ",'port':" INTEGER)),
                             "");
 }
 
@@ -157,8 +167,9 @@ static void what_was_so_before_is_not_held_against_a_change(void **state) {
         const char *both = OLD "," VERSION("v2", SERVED, "'host':" STRING);
 
         (void)state;
-        assert_string_equal(change(both, VERSION("v1", STORED, "'host':" STRING ",'port':" INTEGER ",'new':" STRING) ","
-                                         VERSION("v2", SERVED, "'host':" STRING)),
+        assert_string_equal(change(both, VERSION("v1", STORED,
+                                                 "'host':" STRING ",'port':" INTEGER
+                                                 ",'new':" STRING) "," VERSION("v2", SERVED, "'host':" STRING)),
                             "");
         /* It was lossy in one field; now in another, too. */
         assert_holds(change(both, OLD "," VERSION("v2", SERVED, "")), "would lose .spec.host by");
@@ -185,7 +196,8 @@ static void a_webhook_converts(void **state) {
 }
 
 static void other_kinds_and_old_forms_do_not_concern_it(void **state) {
-        const struct value *old = json(a, "{'apiVersion':'apiextensions.k8s.io/v1beta1','kind':'CustomResourceDefinition'}");
+        const struct value *old =
+                json(a, "{'apiVersion':'apiextensions.k8s.io/v1beta1','kind':'CustomResourceDefinition'}");
 
         (void)state;
         assert_false(crd_guard_concerns(old));
@@ -198,11 +210,14 @@ static void other_kinds_and_old_forms_do_not_concern_it(void **state) {
 static void a_decision_refuses_before_anything_is_sent(void **state) {
         static const struct hash_key key = { .k0 = 1 };
         const struct value *live = json(
-                a, arena_strf(a, "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':{'name':"
-                                 "'widgets.example.io','uid':'u','resourceVersion':'3','managedFields':[]},'spec':{'versions':"
-                                 "[%s]},'status':{'storedVersions':['v1']}}",
-                              OLD)
-                           .p);
+                a,
+                arena_strf(
+                        a,
+                        "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':{'name':"
+                        "'widgets.example.io','uid':'u','resourceVersion':'3','managedFields':[]},'spec':{'versions':"
+                        "[%s]},'status':{'storedVersions':['v1']}}",
+                        OLD)
+                        .p);
         struct decide_input in = { .desired = crd(VERSION("v2", STORED, ""), "", ""), .live = live, .key = &key };
         struct decision d;
 

@@ -17,8 +17,8 @@ static int end(void **state) {
 }
 
 static const struct value *object(const char *api, const char *kind, const char *body) {
-        return json(a, arena_strf(a, "{'apiVersion':'%s','kind':'%s','metadata':{'name':'x','namespace':'shop'},%s}", api, kind,
-                                  body)
+        return json(a, arena_strf(a, "{'apiVersion':'%s','kind':'%s','metadata':{'name':'x','namespace':'shop'},%s}",
+                                  api, kind, body)
                                .p);
 }
 
@@ -43,24 +43,28 @@ static void assert_holds(const char *text, const char *part) {
 
 static void a_selector_is_told_leaf_by_leaf(void **state) {
         const char *text = said(object("apps/v1", "Deployment", "'spec':{'selector':{'matchLabels':{'app':'new'}}}"),
-                                object("apps/v1", "Deployment", "'spec':{'selector':{'matchLabels':{'app':'old'}}}"), false,
-                                "spec.selector", "Invalid value: {}: field is immutable");
+                                object("apps/v1", "Deployment", "'spec':{'selector':{'matchLabels':{'app':'old'}}}"),
+                                false, "spec.selector", "Invalid value: {}: field is immutable");
 
         (void)state;
-        assert_holds(text, "spec.selector.matchLabels.app cannot be changed: Git wants \"new\", live is \"old\". What helps: ");
+        assert_holds(
+                text,
+                "spec.selector.matchLabels.app cannot be changed: Git wants \"new\", live is \"old\". What helps: ");
         assert_holds(text, "kubectl delete deployment x -n shop");
 }
 
-#define STS_WORDS                                                                                                            \
-        "Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "                  \
-        "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are "        \
+#define STS_WORDS                                                                                                      \
+        "Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "            \
+        "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are "  \
         "forbidden"
 
 static void of_a_whole_spec_only_what_may_not_change_is_told(void **state) {
-        const char *text = said(object("apps/v1", "StatefulSet", "'spec':{'replicas':3,'template':{'x':1},'serviceName':'new'}"),
-                                object("apps/v1", "StatefulSet", "'spec':{'replicas':1,'template':{'x':2},'serviceName':'old',"
-                                                                 "'podManagementPolicy':'OrderedReady'}"),
-                                false, "spec", STS_WORDS);
+        const char *text =
+                said(object("apps/v1", "StatefulSet", "'spec':{'replicas':3,'template':{'x':1},'serviceName':'new'}"),
+                     object("apps/v1", "StatefulSet",
+                            "'spec':{'replicas':1,'template':{'x':2},'serviceName':'old',"
+                            "'podManagementPolicy':'OrderedReady'}"),
+                     false, "spec", STS_WORDS);
 
         (void)state;
         assert_holds(text, "spec.serviceName cannot be changed: Git wants \"new\", live is \"old\".");
@@ -98,19 +102,23 @@ static void a_services_address_is_told_under_gits_name(void **state) {
 
         (void)state;
         assert_true(immutable_explain(&r, &b));
-        assert_holds(b.p, "spec.clusterIP cannot be changed: Git wants \"10.0.0.9\", live is \"10.0.0.1\". What helps: leave "
-                          "clusterIP");
+        assert_holds(
+                b.p,
+                "spec.clusterIP cannot be changed: Git wants \"10.0.0.9\", live is \"10.0.0.1\". What helps: leave "
+                "clusterIP");
         assert_null(strstr(b.p, "clusterIPs cannot"));
 }
 
 static void a_jobs_template_names_containers_not_numbers(void **state) {
-        const char *text = said(object("batch/v1", "Job", "'spec':{'template':{'spec':{'containers':[{'name':'c','image':'b:2'}]}}}"),
-                                object("batch/v1", "Job",
-                                       "'spec':{'template':{'spec':{'containers':[{'name':'c','image':'b:1','x':1}]}}}"),
-                                false, "spec.template", "Invalid value: {…}: field is immutable");
+        const char *text = said(
+                object("batch/v1", "Job", "'spec':{'template':{'spec':{'containers':[{'name':'c','image':'b:2'}]}}}"),
+                object("batch/v1", "Job",
+                       "'spec':{'template':{'spec':{'containers':[{'name':'c','image':'b:1','x':1}]}}}"),
+                false, "spec.template", "Invalid value: {…}: field is immutable");
 
         (void)state;
-        assert_holds(text, "spec.template.spec.containers[c].image cannot be changed: Git wants \"b:2\", live is \"b:1\"");
+        assert_holds(text,
+                     "spec.template.spec.containers[c].image cannot be changed: Git wants \"b:2\", live is \"b:1\"");
         assert_holds(text, "a Job runs once");
 }
 
@@ -150,16 +158,19 @@ static void a_field_that_cannot_be_found_is_named(void **state) {
         const struct value *git = object("v1", "Service", "'spec':{'a':[1]}");
 
         (void)state;
-        assert_holds(said(git, git, false, "spec.a[7].x", "field is immutable"), "spec.a[7].x cannot be changed. What helps: ");
+        assert_holds(said(git, git, false, "spec.a[7].x", "field is immutable"),
+                     "spec.a[7].x cannot be changed. What helps: ");
         assert_holds(said(git, git, false, "spec.a[", "field is immutable"), "spec.a[ cannot be changed. ");
         assert_holds(said(git, git, false, "", "field is immutable"), " cannot be changed. ");
         assert_holds(said(git, git, false, "spec.a[0", "field is immutable"), "spec.a[0 cannot be changed. ");
-        assert_holds(said(git, git, false, "spec.a[99999999999999999999999]", "field is immutable"), "cannot be changed. ");
+        assert_holds(said(git, git, false, "spec.a[99999999999999999999999]", "field is immutable"),
+                     "cannot be changed. ");
 }
 
 static void many_and_long_values_are_cut(void **state) {
         const struct value *git = object("v1", "ConfigMap", "'data':{'a':'1','b':'1','c':'1','d':'1','e':'1'}");
-        const struct value *live = object("v1", "ConfigMap", "'data':{'a':'äääääääääääääääääääääääääääääääääääääääääääääää'}");
+        const struct value *live =
+                object("v1", "ConfigMap", "'data':{'a':'äääääääääääääääääääääääääääääääääääääääääääääää'}");
         const char *text = said(git, live, false, "data", "Forbidden: field is immutable when `immutable` is set");
 
         (void)state;
@@ -171,8 +182,8 @@ static void many_and_long_values_are_cut(void **state) {
 }
 
 static void lists_of_other_lengths_are_told_whole(void **state) {
-        assert_holds(said(object("batch/v1", "Job", "'spec':{'a':[1,2]}"), object("batch/v1", "Job", "'spec':{'a':[1]}"), false,
-                          "spec.a", "field is immutable"),
+        assert_holds(said(object("batch/v1", "Job", "'spec':{'a':[1,2]}"),
+                          object("batch/v1", "Job", "'spec':{'a':[1]}"), false, "spec.a", "field is immutable"),
                      "spec.a cannot be changed: Git wants [1,2], live is [1].");
         (void)state;
 }
