@@ -434,7 +434,7 @@ static bool keep_what_cannot_go(struct op *op) {
 }
 
 /* A field that cannot be changed: the server's words become ones that say what to do. */
-static void explain(struct op *op, const struct kube_result *result, struct err *err) {
+static void say_what_helps(struct op *op, const struct kube_result *result, struct err *err) {
         struct immutable_cause *causes = arena_alloc(op->arena, (result->status.cause_count + 1) * sizeof *causes);
         struct immutable_refusal refusal = {
                 .desired = op->in.desired, .live = op->in.live, .secret = op->item->desired->secret, .causes = causes,
@@ -482,7 +482,7 @@ static void refused(struct op *op, const struct kube_result *result) {
         if (err.code == ERR_NOTFOUND)
                 err.code = ERR_GONE;
         if (err.code == ERR_INVAL)
-                explain(op, result, &err);
+                say_what_helps(op, result, &err);
         fail(op, &err);
 }
 
