@@ -4,11 +4,7 @@
 #define TRUCE_OWN_DECIDE_IMPL_H
 
 #include "own/decide.h"
-
-struct path_list {
-        struct field_path *paths;
-        size_t count;
-};
+#include "own/path_read.h"
 
 struct desk {
         const struct decide_input *in;
