@@ -34,13 +34,6 @@ static bool is_first_owner(const struct desk *d, const struct managed_entry *e, 
         return count && owners[0] == e;
 }
 
-static bool is_yielded(const struct desk *d, struct field_path p) {
-        for (size_t i = 0; i < d->yields.count; i++)
-                if (field_path_covers(d->yields.paths[i], p))
-                        return true;
-        return false;
-}
-
 /* Below what is told already there is nothing more to tell. */
 static bool is_told(const struct desk *d, struct field_path p) {
         for (size_t i = 0; i < d->out.note_count; i++)
@@ -54,10 +47,16 @@ static void tell(struct desk *d, const struct managed_entry *e, struct field_pat
 
         if (may_be_default(e, last, parent) || (last->kind == PATH_FIELD && str_eqc(last->name, LAST_APPLIED)))
                 return;
-        if (is_yielded(d, p) || is_told(d, p) || !is_first_owner(d, e, p) || !field_path_find(d->in->live, p, d->type))
+        if (desk_is_yielded(d, p) || is_told(d, p) || !is_first_owner(d, e, p) || !field_path_find(d->in->live, p, d->type))
                 return;
-        desk_note(d,
-                  (struct decide_note){ .kind = DECIDE_EXTRA, .path = p, .owner = e->manager, .rule = "left alone" });
+        struct policy_answer answer = desk_ask(d, e, p);
+        if (answer.action == POLICY_YIELD)
+                return;
+        desk_note(d, (struct decide_note){ .kind = DECIDE_EXTRA,
+                                           .path = p,
+                                           .owner = e->manager,
+                                           .rule = answer.place ? answer.rule : "left alone",
+                                           .place = answer.place });
 }
 
 static const struct schema *type_below(const struct schema *type, const struct path_element *e) {

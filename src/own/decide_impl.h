@@ -15,6 +15,7 @@ struct desk {
         bool has_replicas;
         struct field_path replicas;
         struct scale_state scale;
+        struct policy_object object;
         struct path_list yields;    /* left out of the body */
         const struct value *masked; /* effective, with due hand-overs at their live value (dry-runs) */
         bool needs_version;         /* the request must carry the resourceVersion */
@@ -30,11 +31,15 @@ void desk_send(struct desk *d, const struct value *object);
 
 void desk_note(struct desk *d, struct decide_note note);
 void desk_reason(struct desk *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Leaves a path to others; the note's path is set here. */
+/* Leaves the path out of the body, and out of what we own; the note's path is set here. */
 void desk_yield_path(struct desk *d, struct field_path p, struct decide_note note);
-void desk_withhold(struct desk *d, const struct decide_withheld *w, enum decide_note_kind kind, const char *rule);
+/* Leaves it to its owner, as the policy answered. */
+void desk_withhold(struct desk *d, const struct decide_withheld *w, const struct policy_answer *answer);
+bool desk_is_yielded(const struct desk *d, struct field_path p);
 struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p);
 
+/* decide_rules.c: leaves out what rules without an owner yield (own/policy.h). */
+void desk_yield_rules(struct desk *d);
 /* decide_leave.c: paths we own and Git no longer has. May set PATCH (a take-over) or REFUSE. */
 int desk_leave(struct desk *d, struct err *err);
 /*
