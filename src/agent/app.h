@@ -66,9 +66,20 @@ struct outcome {
 
 enum app_sync_status { APP_UNKNOWN, APP_SYNCED, APP_OUT_OF_SYNC };
 
+/* What became of a patch that moves ownership. */
+enum handover_result {
+        HANDOVER_DONE,    /* the server's answer shows what was meant */
+        HANDOVER_LOST,    /* it shows something else, or another writer came first: decided anew */
+        HANDOVER_REFUSED, /* the server did not take it */
+        HANDOVER_RESULTS,
+};
+
 struct app_counts {
         size_t objects, synced, out_of_sync, failed, parked, refused, pruned, kept;
         size_t by_fingerprint, by_proof, dry_runs, writes, requests;
+        size_t yielded;  /* paths left to their owners, by rule or to a scaler */
+        size_t reported; /* paths of other owners that differ from Git: somebody should decide */
+        size_t handovers[HANDOVER_RESULTS];
 };
 
 /* Fights that began (own/fight.h), by opponent and kind. */
@@ -174,6 +185,8 @@ bool app_is_observed(const struct app *app);
 /* It is settled, and only a new commit or somebody else can change how it stands: nothing is tried again. */
 bool app_is_final(const struct app *app);
 enum app_sync_status app_sync_status(const struct app *app);
+/* "deploy/web spec.paused, owned by argocd-controller": a line each of the reported paths, `max` at most. */
+void app_reports(const struct app *app, size_t max, struct buf *out);
 void app_counts(const struct app *app, struct app_counts *ret_counts);
 /* Fights since the start; borrowed. */
 const struct app_fights *app_fights(const struct app *app, size_t *ret_count);

@@ -52,6 +52,7 @@ struct item {
         int64_t ended_ms;       /* of the last attempt */
         int64_t hold_until_ms;  /* replicas are not taken back before; 0: no hold was begun */
         bool no_hold;           /* this commit set or changed replicas: they come back without a hold */
+        char *previous;         /* text of the last desired object, until what the commit changed is applied; may be NULL */
         bool replicas_left;     /* this commit removed replicas from Git, and that has not been acted on */
         bool again;             /* something changed while it was RUNNING */
         bool look_only;         /* self-heal is off: drift is told, not healed */
@@ -67,6 +68,8 @@ struct item {
         char *lease;                  /* text of the override lease that was read last; NULL: there was none */
         int64_t lease_wall_ms;        /* its end, Unix time; 0: it could not be read */
         int64_t lease_until_ms;       /* SYNCED: it runs until then; 0: none runs */
+        size_t yielded, reported;     /* paths, as it was decided last */
+        char *report;                 /* the reported ones for people, a line each; NULL: none */
 };
 
 struct queue {
@@ -195,6 +198,8 @@ void op_free(struct op *op);
 void item_hold(struct item *item);
 /* There is no hold, or none any more: none is remembered. */
 void item_forget_hold(struct item *item);
+/* Keeps what there is to tell of an object's owners. */
+void item_keep_notes(struct item *item, const struct outcome *outcome);
 /* Keeps what a decision left out of our apply, for the next one. */
 void item_keep_withheld(struct item *item, const struct decision *decision);
 

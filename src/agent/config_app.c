@@ -213,6 +213,7 @@ void config_read_app(struct reader *r) {
         read_source(r, &app);
         read_destination(r, &app);
         read_policy(r, &app);
+        app.own_rules = config_read_app_rules(r);
         if (r->refused)
                 r->c->refused_count++;
         else if (!r->bad)

@@ -109,6 +109,7 @@ static void finish(struct op *op, enum item_state state, struct outcome outcome,
                 outcome.note_count = op->decision.note_count;
         }
         outcome.notes_are_new = notes_are_new(item, &outcome);
+        item_keep_notes(item, &outcome);
         item->op = NULL;
         item_finish(item, state, &outcome, err);
         op_free(op); /* last: the outcome borrows from its arena */
@@ -130,6 +131,7 @@ static const struct value *before_value(struct op *op) {
 /* What a commit or the end of a hold asked for replicas has been done. */
 static void replicas_are_settled(struct item *item) {
         item->replicas_left = false;
+        free(TAKE_PTR(item->previous));
         if (item->hold_until_ms <= loop_now_ms(item->app->env.loop))
                 item->hold_until_ms = 0;
 }
@@ -443,7 +445,7 @@ static int take_write(struct op *op, struct str body, struct err *err) {
 }
 
 static bool may_need_hand_over(struct op *op) {
-        return has_scaler(op) || op->decision.withheld_count > 0;
+        return has_scaler(op) || op->decision.withheld_count > 0 || op->decision.seeds;
 }
 
 static void note_write(struct op *op, const struct value *before, const struct managed *owners) {
@@ -485,10 +487,12 @@ static void patch_answered(struct op *op, const struct kube_result *result) {
                 return;
         }
         if (handover_check(op->in.live, &after, op->arena, &err) < 0) {
+                op->app->counts.handovers[HANDOVER_LOST]++;
                 read_again(op, &err);
                 return;
         }
         op->handed_over = true;
+        op->app->counts.handovers[HANDOVER_DONE]++;
         failpoint("after-hand-over");
         if (++op->rounds < OP_MAX_ROUNDS)
                 begin_round(op, result->body);
@@ -500,6 +504,8 @@ static void answered(void *ctx, const struct kube_result *result) {
         struct op *op = ctx;
 
         received(op);
+        if (result->err.code && op->await == OP_PATCH)
+                op->app->counts.handovers[result->err.code == ERR_CONFLICT ? HANDOVER_LOST : HANDOVER_REFUSED]++;
         if (result->err.code)
                 refused(op, result);
         else if (op->await == OP_DRY_RUN)
@@ -744,6 +750,8 @@ static void begin_round(struct op *op, struct str whole) {
                 .key = store_key(op->app->env.store),
                 .fingerprint = e && e->has_fingerprint ? &e->fingerprint : NULL,
                 .scalers = op->app->env.scalers,
+                .policy = &op->app->config->policy,
+                .application = op->app->config->name,
                 .withheld = op->item->withheld,
                 .withheld_count = op->item->withheld_count,
                 .kept_left_git = op->item->replicas_left,
@@ -757,6 +765,8 @@ static void begin_round(struct op *op, struct str whole) {
                 get(op);
                 return;
         }
+        if (op->item->previous)
+                json_parse(str_from(op->item->previous), op->arena, &op->in.previous, NULL);
         op->in.foreign_tracker = foreign_tracker(op);
         op->in.replicas_hold = op->in.live && is_held(op); /* a new object gets Git's number */
         if (make_decision(op, &err) == 0) {
