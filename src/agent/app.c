@@ -319,7 +319,7 @@ void app_set_desired(struct app *app, struct desired_set *set) {
 static bool prune_is_running(struct app *app) {
         if (app->prune)
                 return true;
-        if (app->prune_done)
+        if (app->prune_done || app->env.watch_only)
                 return false;
         app->prune_done = true;
         return app_prune_start(app);
@@ -517,6 +517,24 @@ void app_counts(const struct app *app, struct app_counts *ret_counts) {
         for (size_t i = 0; i < c.objects; i++)
                 c.parked += app->desired->objects[i].id.n == 0;
         *ret_counts = c;
+}
+
+int app_explain(struct app *app, struct str id, struct str whole, struct arena *a, struct app_explanation *ret,
+                struct err *err) {
+        struct item *item = map_find(app->items, id);
+        struct cluster_kind *k = item ? cluster_find_kind(app->env.cluster, item->desired->gvk) : NULL;
+
+        if (!item)
+                return err_set(err, ERR_NOTFOUND, "no application wants it");
+        if (item->desired->state == DESIRED_REFUSED || item->desired->state == DESIRED_SKIPPED)
+                return err_set(err, ERR_UNSUPPORTED, "truce does not touch it: %s",
+                               item->desired->state == DESIRED_SKIPPED ? "its annotation says skip-reconcile"
+                                                                       : "it is refused, see truce diff");
+        if (k && cluster_kind_state(k) == CLUSTER_KIND_FAILED)
+                return err_set(err, ERR_UNSUPPORTED, "its kind cannot be read now: %s", cluster_kind_err(k)->msg);
+        if (!k || cluster_kind_state(k) != CLUSTER_KIND_SYNCED)
+                return err_set(err, ERR_UNSUPPORTED, "the cluster does not serve its kind");
+        return op_explain(item, whole, a, ret, err);
 }
 
 static int cmp_report(const void *x, const void *y) {

@@ -23,7 +23,7 @@
 #include "agent/config.h"
 #include "agent/desired.h"
 #include "agent/store.h"
-#include "own/decide.h"
+#include "own/explain.h"
 
 enum outcome_kind {
         OUTCOME_UNCHANGED,
@@ -62,6 +62,17 @@ struct outcome {
         size_t note_count;
         bool notes_are_new;           /* they differ from what was told of this object last */
         int64_t noticed_ms;           /* loop time at which a change of the live object was noticed; 0: none was */
+};
+
+/*
+ * Who owns what in one object, and what the engine decides about it now. Lives in the arena given and, until the next turn
+ * of the loop, in the app.
+ */
+struct app_explanation {
+        const struct desired *desired;
+        struct decide_input in;
+        struct decision decision;
+        struct explanation paths;
 };
 
 enum app_sync_status { APP_UNKNOWN, APP_SYNCED, APP_OUT_OF_SYNC };
@@ -126,7 +137,8 @@ struct app_env {
         const struct config_agent *agent;
         struct app_hooks hooks;
         void *ctx;
-        bool read_only; /* nothing is ever written, not even a status */
+        bool read_only;  /* nothing is ever written, not even a status */
+        bool watch_only; /* objects are not even decided on: for app_explain() */
 };
 
 struct app *app_new(const struct app_env *env, const struct config_app *config);
@@ -175,6 +187,14 @@ void app_scaler_changed(struct app *app, struct str id, bool is_gone);
 void app_kinds_changed(struct app *app);
 /* The API server can be reached again, say its watches: what failed only for that is tried within a second. */
 void app_server_is_back(struct app *app);
+
+/*
+ * Explains a desired object, whose live one is `whole` as the API server sends it (empty: it does not exist). Nothing is
+ * sent or written. NOTFOUND when it is not desired, UNSUPPORTED when its kind cannot be read now or it is not applied,
+ * errors of decide().
+ */
+int app_explain(struct app *app, struct str id, struct str whole, struct arena *a, struct app_explanation *ret,
+                struct err *err);
 
 /* From now on nothing is done for it, in the cluster or in its inventory. */
 void app_bar(struct app *app);

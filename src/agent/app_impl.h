@@ -193,6 +193,8 @@ void app_trouble(struct app *app, const char *what, const struct err *err);
 /* Starts working on a queued item. */
 void op_start(struct item *item);
 void op_free(struct op *op);
+/* What an op of a diff would decide now; see app_explain(). */
+int op_explain(struct item *item, struct str whole, struct arena *a, struct app_explanation *ret, struct err *err);
 
 /* Replicas stay as they are for as long as configured: from now on, or since a hold began that the inventory remembers. */
 void item_hold(struct item *item);

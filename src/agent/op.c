@@ -733,14 +733,12 @@ static int make_decision(struct op *op, struct err *err) {
         return op->in.replicas_hold ? decide_as(op, op->mode, err) : 0;
 }
 
-/* The body of the kept answer belongs to the old round's arena, so the new round begins before the old one is freed. */
-static void begin_round(struct op *op, struct str whole) {
-        _cleanup_(arena_freep) struct arena *old = TAKE_PTR(op->arena);
+/* What is known of the object now, and what is to be done about it. */
+static int look(struct op *op, struct str whole, struct err *err) {
         const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
         struct type old_type = op->type;
-        struct err err = { 0 };
+        int r;
 
-        op->arena = arena_new(0);
         op->type = types_find(op->app->types, op->kind);
         type_keep(&op->type);
         type_release(&old_type);
@@ -757,7 +755,25 @@ static void begin_round(struct op *op, struct str whole) {
                 .kept_left_git = op->item->replicas_left,
         };
         op->in.paused_count = item_paused(op->item, op->arena, &op->in.paused);
-        if (json_parse(op->item->desired->text, op->arena, &op->in.desired, &err) < 0 || read_live(op, whole, &err) < 0) {
+        r = json_parse(op->item->desired->text, op->arena, &op->in.desired, err);
+        if (r == 0)
+                r = read_live(op, whole, err);
+        if (r < 0)
+                return r;
+        if (op->item->previous)
+                json_parse(str_from(op->item->previous), op->arena, &op->in.previous, NULL);
+        op->in.foreign_tracker = foreign_tracker(op);
+        op->in.replicas_hold = op->in.live && is_held(op); /* a new object gets Git's number */
+        return 0;
+}
+
+/* The body of the kept answer belongs to the old round's arena, so the new round begins before the old one is freed. */
+static void begin_round(struct op *op, struct str whole) {
+        _cleanup_(arena_freep) struct arena *old = TAKE_PTR(op->arena);
+        struct err err = { 0 };
+
+        op->arena = arena_new(0);
+        if (look(op, whole, &err) < 0) {
                 fail(op, &err);
                 return;
         }
@@ -765,10 +781,6 @@ static void begin_round(struct op *op, struct str whole) {
                 get(op);
                 return;
         }
-        if (op->item->previous)
-                json_parse(str_from(op->item->previous), op->arena, &op->in.previous, NULL);
-        op->in.foreign_tracker = foreign_tracker(op);
-        op->in.replicas_hold = op->in.live && is_held(op); /* a new object gets Git's number */
         if (make_decision(op, &err) == 0) {
                 settle_known_causes(op);
                 send_decision(op);
@@ -777,6 +789,30 @@ static void begin_round(struct op *op, struct str whole) {
         } else {
                 fail(op, &err);
         }
+}
+
+int op_explain(struct item *item, struct str whole, struct arena *a, struct app_explanation *ret, struct err *err) {
+        struct op op = {
+                .item = item,
+                .app = item->app,
+                .mode = DECIDE_DIFF,
+                .kind = cluster_find_kind(item->app->env.cluster, item->desired->gvk),
+                .arena = a,
+        };
+        struct managed *owners = arena_alloc(a, sizeof *owners);
+        int r = look(&op, whole, err);
+
+        if (r == 0)
+                item_read_lease(item, op.in.live, &op.managed, op.full, a, &op.in.override);
+        if (r == 0)
+                r = make_decision(&op, err);
+        type_release(&op.type); /* the application has it as well, until the next turn at least */
+        if (r < 0)
+                return r;
+        *owners = op.managed;
+        op.in.managed = op.in.live ? owners : NULL;
+        *ret = (struct app_explanation){ .desired = item->desired, .in = op.in, .decision = op.decision };
+        return explain(&ret->in, &ret->decision, a, &ret->paths, err);
 }
 
 void op_start(struct item *item) {

@@ -335,7 +335,8 @@ static void find_in_list(struct finding *f, size_t at, const struct value *list,
         for (size_t i = 0; i < list->list.count; i++) {
                 const struct value *item = list->list.items[i];
                 struct path_element e = f->pattern.elements[at];
-                bool fit = path_item_element(item, type, f->a, &e) ? item_fits(f->pattern, at, &e) : guess_item(&e, item);
+                bool known = path_item_element(item, type, f->a, &e);
+                bool fit = known ? item_fits(f->pattern, at, &e) : guess_item(&e, item);
 
                 if (fit)
                         find_in_value(f, at + 1, item, schema_item(type), field_path_join(f->a, here, e));
@@ -373,7 +374,8 @@ static void find_in_set(struct finding *f, size_t at, const struct fieldset *set
         }
 }
 
-void field_pattern_find_in(struct field_path pattern, const struct fieldset *set, struct arena *a, struct path_list *list) {
+void field_pattern_find_in(struct field_path pattern, const struct fieldset *set, struct arena *a,
+                           struct path_list *list) {
         struct finding f = { pattern, a, list };
 
         find_in_set(&f, 0, set, (struct field_path){ 0 });

@@ -56,6 +56,7 @@ void path_list_add(struct path_list *list, struct arena *a, struct field_path p)
  */
 void field_pattern_find(struct field_path pattern, const struct value *root, const struct schema *type, struct arena *a,
                         struct path_list *list);
-void field_pattern_find_in(struct field_path pattern, const struct fieldset *set, struct arena *a, struct path_list *list);
+void field_pattern_find_in(struct field_path pattern, const struct fieldset *set, struct arena *a,
+                           struct path_list *list);
 
 #endif
