@@ -617,8 +617,6 @@ static void send_decision(struct op *op) {
                 return;
         }
         item_keep_withheld(op->item, &op->decision);
-        op->in.withheld = op->item->withheld; /* for a conflict about this very request: what it borrowed is gone */
-        op->in.withheld_count = op->item->withheld_count;
         switch (op->decision.verdict) {
         case DECIDE_NOTHING:
                 nothing_to_do(op);
@@ -733,7 +731,18 @@ static int make_decision(struct op *op, struct err *err) {
         return op->in.replicas_hold ? decide_as(op, op->mode, err) : 0;
 }
 
-/* What is known of the object now, and what is to be done about it. */
+/* A decision and its notes borrow from what was withheld before, and outlive it: a round has a copy of its own. */
+static const struct decide_withheld *withheld_copy(const struct item *item, struct arena *a) {
+        struct decide_withheld *copy = arena_alloc(a, (item->withheld_count + 1) * sizeof *copy);
+
+        for (size_t i = 0; i < item->withheld_count; i++)
+                copy[i] = (struct decide_withheld){ field_path_dup(a, item->withheld[i].path),
+                                                    arena_str(a, item->withheld[i].manager),
+                                                    arena_str(a, item->withheld[i].subresource) };
+        return copy;
+}
+
+/* What is known of the object now. */
 static int look(struct op *op, struct str whole, struct err *err) {
         const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
         struct type old_type = op->type;
@@ -750,7 +759,7 @@ static int look(struct op *op, struct str whole, struct err *err) {
                 .scalers = op->app->env.scalers,
                 .policy = &op->app->config->policy,
                 .application = op->app->config->name,
-                .withheld = op->item->withheld,
+                .withheld = withheld_copy(op->item, op->arena),
                 .withheld_count = op->item->withheld_count,
                 .kept_left_git = op->item->replicas_left,
         };
