@@ -50,10 +50,12 @@ struct agent_hooks {
 
 struct agent_options {
         bool read_only;            /* diff: nothing is ever written, not even the key */
+        bool watch_only;           /* owners: nothing is decided on by itself, see app_explain() */
         /* NULL: a real remote by git_remote_open(). The twin for tests otherwise. */
         struct git_source *(*open_source)(void *ctx, const struct config_app *app, struct err *err);
         void *open_ctx;
         bool poll_once;            /* one-shot commands */
+        bool keep_sources;         /* Git's side with its lines stays in memory, as in one-shot commands */
 };
 
 /* `config` must have been settled. INVAL for an URL that is none; what cannot be opened is trouble, and tried again. */

@@ -201,7 +201,7 @@ static struct render *render_new(struct entry *e, struct git_source *source, con
         job->protection = config_protection(agent->config, c);
         job->discovery = kube_discovery_ref((struct kube_discovery *)cluster_discovery(agent->cluster));
         job->timeout_ms = RENDER_TIMEOUT_MS;
-        job->keep_sources = agent->options.poll_once;
+        job->keep_sources = agent->options.poll_once || agent->options.keep_sources;
         e->render_again = false;
         e->render = job;
         return job;

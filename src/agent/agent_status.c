@@ -10,6 +10,7 @@
  *   counts, objects                     synced/all/failed, all
  *   repo, path, namespace               where it is from and where it goes
  *   fights                              fields that are left alone for a while as somebody fights over them; a text each
+ *   reports                             paths that somebody should decide on, a line each; absent: none
  *   changed                             when any of this became different, in ms
  */
 #include "agent/agent_impl.h"
@@ -18,8 +19,10 @@
 #include "diff/text.h"
 
 #define ERROR_MAX_BYTES (8 * 1024)
+#define REPORTS_MAX 5
 
-static const char *const copied[] = { "ref", "commit", "subject", "counts", "objects", "repo", "path", "namespace" };
+static const char *const copied[] = { "ref",  "commit", "subject",   "counts", "objects",
+                                      "repo", "path",   "namespace", "reports" };
 
 static void add_text(struct value_map_builder *b, struct arena *a, const char *key, struct str text) {
         value_map_add(b, str_from(key), value_string(a, text, 0), 0);
@@ -32,6 +35,16 @@ static void add_error(struct value_map_builder *b, struct arena *a, const struct
         text_add(&safe, str_from(err->msg));
         if (err->code)
                 add_text(b, a, "error", buf_str(&safe));
+}
+
+static void add_reports(struct value_map_builder *b, struct arena *a, const struct app *app, size_t count) {
+        _cleanup_(buf_done) struct buf lines = buf_make(ERROR_MAX_BYTES);
+
+        app_reports(app, REPORTS_MAX, &lines);
+        if (count > REPORTS_MAX)
+                buf_addf(&lines, "\n%zu more", count - REPORTS_MAX);
+        if (lines.n)
+                add_text(b, a, "reports", buf_str(&lines));
 }
 
 /* Nothing is in force: what was stays written, as the way back to it. */
@@ -60,6 +73,7 @@ static void add_in_force(struct value_map_builder *b, const struct entry *e, str
         add_text(b, a, "subject", e->revision.subject);
         add_text(b, a, "counts", arena_strf(a, "%zu/%zu/%zu", c.synced, c.objects, c.failed + c.refused + c.parked));
         value_map_add(b, STR("objects"), value_int(a, (int64_t)c.objects, 0), 0);
+        add_reports(b, a, e->app, c.reported);
         add_text(b, a, "repo", e->config->repo_url);
         add_text(b, a, "path", e->config->path);
         add_text(b, a, "namespace", e->config->destination_namespace);
@@ -69,7 +83,7 @@ static void add_in_force(struct value_map_builder *b, const struct entry *e, str
 /* Texts of which each is all there is to tell; the subject and the number of objects follow from commit and counts. */
 static bool tells_the_same(const struct value *x, const struct value *y) {
         static const char *const keys[] = { "commit", "applied", "sync", "counts", "error",
-                                            "repo",   "path",    "namespace" };
+                                            "repo",   "path",    "namespace", "reports" };
 
         for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
                 if (!str_eq(value_text(value_getc(x, keys[i])), value_text(value_getc(y, keys[i]))))

@@ -196,6 +196,8 @@ static void set_item(struct app *app, const struct desired *d, const struct desi
                 return;
         stop_op(item);
         note_replicas(item, old, d);
+        if (!same && !item->previous && old && old->text.n)
+                item->previous = str_dup(old->text);
         item->look_only = false;
         item->noticed_ms = 0;
         item->attempts = 0;
@@ -328,7 +330,7 @@ void app_set_desired(struct app *app, struct desired_set *set) {
 static bool prune_is_running(struct app *app) {
         if (app->prune)
                 return true;
-        if (app->prune_done)
+        if (app->prune_done || app->env.watch_only)
                 return false;
         app->prune_done = true;
         return app_prune_start(app);
@@ -521,11 +523,63 @@ void app_counts(const struct app *app, struct app_counts *ret_counts) {
                 c.failed += item->state == ITEM_FAILED;
                 c.parked += item->state == ITEM_PARKED;
                 c.refused += item->state == ITEM_REFUSED;
+                c.yielded += item->yielded;
+                c.reported += item->reported;
         }
         /* Without a known scope there is no id, and no item. */
         for (size_t i = 0; i < c.objects; i++)
                 c.parked += app->desired->objects[i].id.n == 0;
         *ret_counts = c;
+}
+
+int app_explain(struct app *app, struct str id, struct str whole, struct arena *a, struct app_explanation *ret,
+                struct err *err) {
+        struct item *item = map_find(app->items, id);
+        struct cluster_kind *k = item ? cluster_find_kind(app->env.cluster, item->desired->gvk) : NULL;
+
+        if (!item)
+                return err_set(err, ERR_NOTFOUND, "no application wants it");
+        if (item->desired->state == DESIRED_REFUSED || item->desired->state == DESIRED_SKIPPED)
+                return err_set(err, ERR_UNSUPPORTED, "truce does not touch it: %s",
+                               item->desired->state == DESIRED_SKIPPED ? "its annotation says skip-reconcile"
+                                                                       : "it is refused, see truce diff");
+        if (k && cluster_kind_state(k) == CLUSTER_KIND_FAILED)
+                return err_set(err, ERR_UNSUPPORTED, "its kind cannot be read now: %s", cluster_kind_err(k)->msg);
+        if (!k || cluster_kind_state(k) != CLUSTER_KIND_SYNCED)
+                return err_set(err, ERR_UNSUPPORTED, "the cluster does not serve its kind");
+        return op_explain(item, whole, a, ret, err);
+}
+
+static int cmp_report(const void *x, const void *y) {
+        return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+void app_reports(const struct app *app, size_t max, struct buf *out) {
+        size_t at = 0, count = 0, cap = 0;
+        _cleanup_(mem_freep) const char **all = NULL;
+        void *p;
+
+        while (map_next(app->items, &at, NULL, &p)) {
+                const struct item *item = p;
+
+                if (!item->report)
+                        continue;
+                all = mem_grow(all, &cap, count + 1, sizeof *all);
+                all[count++] = item->report;
+        }
+        /* The map has no order, and the same reports must read the same. */
+        if (count > 1)
+                qsort(all, count, sizeof *all, cmp_report);
+        for (size_t i = 0; i < count; i++) {
+                struct str rest = str_from(all[i]), line;
+
+                while (max > 0 && str_next(&rest, '\n', &line)) {
+                        if (!line.n)
+                                continue;
+                        buf_addf(out, "%s%.*s", out->n ? "\n" : "", STR_FMT(line));
+                        max--;
+                }
+        }
 }
 
 enum app_sync_status app_sync_status(const struct app *app) {

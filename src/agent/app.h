@@ -23,7 +23,7 @@
 #include "agent/config.h"
 #include "agent/desired.h"
 #include "agent/store.h"
-#include "own/decide.h"
+#include "own/explain.h"
 
 enum outcome_kind {
         OUTCOME_UNCHANGED,
@@ -64,11 +64,33 @@ struct outcome {
         int64_t noticed_ms;           /* loop time at which a change of the live object was noticed; 0: none was */
 };
 
+/*
+ * Who owns what in one object, and what the engine decides about it now. Lives in the arena given and, until the next turn
+ * of the loop, in the app.
+ */
+struct app_explanation {
+        const struct desired *desired;
+        struct decide_input in;
+        struct decision decision;
+        struct explanation paths;
+};
+
 enum app_sync_status { APP_UNKNOWN, APP_SYNCED, APP_OUT_OF_SYNC };
+
+/* What became of a patch that moves ownership. */
+enum handover_result {
+        HANDOVER_DONE,    /* the server's answer shows what was meant */
+        HANDOVER_LOST,    /* it shows something else, or another writer came first: decided anew */
+        HANDOVER_REFUSED, /* the server did not take it */
+        HANDOVER_RESULTS,
+};
 
 struct app_counts {
         size_t objects, synced, out_of_sync, failed, parked, refused, pruned, kept;
         size_t by_fingerprint, by_proof, dry_runs, writes, requests;
+        size_t yielded;  /* paths left to their owners, by rule or to a scaler */
+        size_t reported; /* paths of other owners that differ from Git: somebody should decide */
+        size_t handovers[HANDOVER_RESULTS];
 };
 
 /* Fights that began (own/fight.h), by opponent and kind. */
@@ -115,7 +137,8 @@ struct app_env {
         const struct config_agent *agent;
         struct app_hooks hooks;
         void *ctx;
-        bool read_only; /* nothing is ever written, not even a status */
+        bool read_only;  /* nothing is ever written, not even a status */
+        bool watch_only; /* objects are not even decided on: for app_explain() */
 };
 
 struct app *app_new(const struct app_env *env, const struct config_app *config);
@@ -165,6 +188,14 @@ void app_kinds_changed(struct app *app);
 /* The API server can be reached again, say its watches: what failed only for that is tried within a second. */
 void app_server_is_back(struct app *app);
 
+/*
+ * Explains a desired object, whose live one is `whole` as the API server sends it (empty: it does not exist). Nothing is
+ * sent or written. NOTFOUND when it is not desired, UNSUPPORTED when its kind cannot be read now or it is not applied,
+ * errors of decide().
+ */
+int app_explain(struct app *app, struct str id, struct str whole, struct arena *a, struct app_explanation *ret,
+                struct err *err);
+
 /* From now on nothing is done for it, in the cluster or in its inventory. */
 void app_bar(struct app *app);
 
@@ -174,6 +205,8 @@ bool app_is_observed(const struct app *app);
 /* It is settled, and only a new commit or somebody else can change how it stands: nothing is tried again. */
 bool app_is_final(const struct app *app);
 enum app_sync_status app_sync_status(const struct app *app);
+/* "deploy/web spec.paused, owned by argocd-controller": a line each of the reported paths, `max` at most. */
+void app_reports(const struct app *app, size_t max, struct buf *out);
 void app_counts(const struct app *app, struct app_counts *ret_counts);
 /* Fights since the start; borrowed. */
 const struct app_fights *app_fights(const struct app *app, size_t *ret_count);

@@ -103,7 +103,9 @@ static void start_item(struct app *app, struct queue *q) {
         item->state = ITEM_RUNNING;
         q->running++;
         app->running++;
-        if (may_start(app, item))
+        if (app->env.watch_only)
+                item_finish_unstarted(item, ITEM_SKIPPED, OUTCOME_SKIPPED, NULL, "");
+        else if (may_start(app, item))
                 op_start(item);
 }
 

@@ -53,6 +53,7 @@ struct item {
         int64_t ended_ms;       /* of the last attempt */
         int64_t hold_until_ms;  /* replicas are not taken back before; 0: no hold was begun */
         bool no_hold;           /* this commit set or changed replicas: they come back without a hold */
+        char *previous;         /* text of the last desired object, until what the commit changed is applied; may be NULL */
         bool replicas_left;     /* this commit removed replicas from Git, and that has not been acted on */
         bool again;             /* something changed while it was RUNNING */
         bool look_only;         /* self-heal is off: drift is told, not healed */
@@ -68,6 +69,8 @@ struct item {
         char *lease;                  /* text of the override lease that was read last; NULL: there was none */
         int64_t lease_wall_ms;        /* its end, Unix time; 0: it could not be read */
         int64_t lease_until_ms;       /* SYNCED: it runs until then; 0: none runs */
+        size_t yielded, reported;     /* paths, as it was decided last */
+        char *report;                 /* the reported ones for people, a line each; NULL: none */
 };
 
 struct queue {
@@ -191,6 +194,8 @@ void app_trouble(struct app *app, const char *what, const struct err *err);
 /* Starts working on a queued item. */
 void op_start(struct item *item);
 void op_free(struct op *op);
+/* What an op of a diff would decide now; see app_explain(). */
+int op_explain(struct item *item, struct str whole, struct arena *a, struct app_explanation *ret, struct err *err);
 
 /* The server refused for good what we want of the object as it is live; NULL: it did not. */
 void item_note_refused(struct item *item, const struct value *live);
@@ -201,6 +206,8 @@ bool item_is_refused(const struct item *item, const struct live *live);
 void item_hold(struct item *item);
 /* There is no hold, or none any more: none is remembered. */
 void item_forget_hold(struct item *item);
+/* Keeps what there is to tell of an object's owners. */
+void item_keep_notes(struct item *item, const struct outcome *outcome);
 /* Keeps what a decision left out of our apply, for the next one. */
 void item_keep_withheld(struct item *item, const struct decision *decision);
 

@@ -4,7 +4,12 @@
  */
 #include "agent/app_impl.h"
 
+#include "diff/print.h"
+#include "diff/text.h"
+#include "diff/title.h"
+
 #define SPREAD_MS 1000
+#define REPORT_MAX_BYTES (16 * 1024)
 
 void item_free(void *p) {
         struct item *item = p;
@@ -14,6 +19,8 @@ void item_free(void *p) {
         fight_book_done(&item->fights);
         free(item->awaited_rv);
         free(item->lease);
+        free(item->previous);
+        free(item->report);
         free(item);
 }
 
@@ -149,6 +156,38 @@ bool item_is_refused(const struct item *item, const struct live *live) {
                 return false;
         a = arena_new(live->text_bytes);
         return hash128_eq(content_hash(live_value(live, a, &owners), a), item->refused_hash);
+}
+
+static void add_report(const struct item *item, const struct decide_note *n, struct buf *out) {
+        const struct desired *d = item->desired;
+
+        diff_title(d->gvk.group, d->gvk.kind, d->name, false, out);
+        if (d->ns.n)
+                buf_addf(out, " -n %.*s", STR_FMT(d->ns));
+        buf_addch(out, ' ');
+        diff_path_print(n->path, out);
+        buf_addc(out, ", owned by ");
+        text_add(out, n->owner);
+        buf_addch(out, '\n');
+}
+
+void item_keep_notes(struct item *item, const struct outcome *outcome) {
+        _cleanup_(buf_done) struct buf report = buf_make(REPORT_MAX_BYTES);
+
+        item->yielded = item->reported = 0;
+        for (size_t i = 0; i < outcome->note_count; i++) {
+                const struct decide_note *n = &outcome->notes[i];
+
+                item->yielded += n->kind == DECIDE_YIELDED;
+                bool reported = n->kind == DECIDE_REPORTED || decide_note_is_remark(n->kind);
+
+                item->reported += reported;
+                if (reported)
+                        add_report(item, n, &report);
+        }
+        free(TAKE_PTR(item->report));
+        if (report.n)
+                item->report = buf_take(&report);
 }
 
 /* The request got lost, or lost a race: it says nothing about the object, and is tried again soon and without end. */

@@ -24,9 +24,11 @@
 
 #include "base/option.h"
 #include "manifest/protect.h"
+#include "own/policy.h"
 
 #define CONFIG_MAX_FILES 10000
 #define CONFIG_MAX_APPS 5000
+#define CONFIG_MAX_RULES 1000 /* of one list of ownership rules */
 
 /* Where something was configured; file is empty for flags. */
 struct config_place {
@@ -63,6 +65,16 @@ struct config_repository {
         struct config_place refusal_place;
 };
 
+/*
+ * Ownership rules (own/policy.h), from `spec.ownership.rules` of the Agent document and from the annotation
+ * `truce.dev/ownership` of an Application document; never from a repository that is synced. Each has a place, and is
+ * called by it when it has no name.
+ */
+struct config_rules {
+        const struct policy_rule *rules;
+        size_t count;
+};
+
 struct config_app {
         struct str name;
         bool name_is_guessed;      /* from flags without a name: two of them may mean one by accident */
@@ -90,6 +102,9 @@ struct config_app {
         bool report_extra;         /* annotation truce.dev/extra-paths: report */
         bool suspended;            /* annotation argocd.argoproj.io/skip-reconcile: "true" */
         struct config_retry retry;
+
+        struct config_rules own_rules; /* annotation truce.dev/ownership of the document */
+        struct policy policy;          /* own_rules, then the agent's; config_settle() */
 
         struct str project_name;
         const struct config_project *project;       /* NULL: no limits */
@@ -124,6 +139,8 @@ struct config_agent {
         bool adopt_argocd;             /* take over objects that carry the tracking id of an Argo CD application of the
                                         * same name (migration) */
         bool strict_yaml;
+        const struct value *rules_value;  /* spec.ownership.rules as it stands there */
+        struct config_rules rules;        /* the same, read */
         int log_level;                 /* enum log_level */
         int log_format;                /* enum log_format */
 };

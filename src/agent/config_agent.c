@@ -69,6 +69,8 @@ const struct option_def config_agent_options[] = {
           .help = "take over objects of an Argo CD application of the same name" },
         { .name = "strict-yaml", .key = "strictYaml", .type = OPTION_BOOL, .at = AT(strict_yaml),
           .help = "a key that is given twice is an error" },
+        { .key = "ownership.rules", .type = OPTION_VALUE, .at = AT(rules_value), .hidden = true,
+          .help = "who may keep which fields" },
         { .name = "log-level", .key = "log.level", .type = OPTION_CHOICE, .at = AT(log_level), .choices = log_levels,
           .fallback = "info", .help = "what is logged" },
         { .name = "log-format", .key = "log.format", .type = OPTION_CHOICE, .at = AT(log_format),
@@ -86,4 +88,5 @@ void config_read_agent(struct reader *r) {
 
         config_check_keys(r, keys, ARRAY_LEN(keys));
         options_read(&group, 1, value_getc(r->o->value, "spec"), r->a, complain, r);
+        r->c->agent.rules = config_read_rules(r, r->c->agent.rules_value, "spec.ownership.rules", 0);
 }

@@ -224,6 +224,7 @@ void config_read_app(struct reader *r) {
         read_destination(r, &app);
         read_policy(r, &app);
         read_annotations(r, &app);
+        app.own_rules = config_read_app_rules(r);
         if (r->refused)
                 r->c->refused_count++;
         else if (!r->bad)

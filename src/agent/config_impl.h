@@ -51,6 +51,12 @@ void config_bool(struct reader *r, const char *path, bool *ret);
 void config_number(struct reader *r, const char *path, int64_t min, int64_t max, int64_t *ret);
 void config_duration(struct reader *r, const char *path, int64_t *ret_ms);
 
+/* config_ownership.c: a list of ownership rules. `where` names it in messages; its lines stand after `line_before`. */
+struct config_rules config_read_rules(struct reader *r, const struct value *list, const char *where,
+                                      uint32_t line_before);
+/* The rules in an Application's annotation; unknown annotations of truce are errors. */
+struct config_rules config_read_app_rules(struct reader *r);
+
 /* One reader per kind of document; each adds to r->c. */
 void config_read_app(struct reader *r);
 void config_read_agent(struct reader *r);

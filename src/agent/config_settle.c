@@ -159,12 +159,25 @@ static bool settle_app(struct config *c, struct config_app *app, size_t before) 
         return settle_name(c, app, before) && settle_project(c, app) && settle_repository(c, app);
 }
 
+/* First match wins: the application's own rules come before the agent's. */
+static void settle_rules(const struct config *c, struct config_app *app) {
+        struct config_rules own = app->own_rules, all = c->agent.rules;
+        struct policy_rule *rules = arena_alloc(c->arena, (own.count + all.count + 1) * sizeof *rules);
+
+        if (own.count)
+                memcpy(rules, own.rules, own.count * sizeof *rules);
+        if (all.count)
+                memcpy(rules + own.count, all.rules, all.count * sizeof *rules);
+        app->policy = (struct policy){ rules, own.count + all.count };
+}
+
 void config_settle(struct config *c) {
         size_t kept = 0;
 
         for (size_t i = 0; i < c->app_count; i++) {
                 struct config_app app = c->apps[i];
 
+                settle_rules(c, &app);
                 if (settle_app(c, &app, kept))
                         c->apps[kept++] = app;
         }

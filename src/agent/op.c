@@ -152,6 +152,7 @@ static void finish(struct op *op, enum item_state state, struct outcome outcome,
         if (op->removed_count)
                 add_removed(op, &outcome);
         outcome.notes_are_new = notes_are_new(item, &outcome);
+        item_keep_notes(item, &outcome);
         item->op = NULL;
         item_finish(item, state, &outcome, err);
         op_free(op); /* last: the outcome borrows from its arena */
@@ -174,6 +175,7 @@ static const struct value *before_value(struct op *op) {
 /* What a commit or the end of a hold asked for replicas has been done. */
 static void replicas_are_settled(struct item *item) {
         item->replicas_left = false;
+        free(TAKE_PTR(item->previous));
         if (item->hold_until_ms <= loop_now_ms(item->app->env.loop))
                 item->hold_until_ms = 0;
 }
@@ -551,7 +553,7 @@ static int take_write(struct op *op, struct str body, struct err *err) {
 }
 
 static bool may_need_hand_over(struct op *op) {
-        return op->decision.has_scaler || op->decision.omits || op->decision.withheld_count > 0 ||
+        return op->decision.has_scaler || op->decision.omits || op->decision.seeds || op->decision.withheld_count > 0 ||
                decide_may_tidy(&op->in, &op->managed);
 }
 
@@ -594,10 +596,14 @@ static void patch_answered(struct op *op, const struct kube_result *result) {
                 return;
         }
         if (handover_check(op->in.live, &after, op->arena, &err) < 0) {
+                op->app->counts.handovers[HANDOVER_LOST]++;
                 read_again(op, &err);
                 return;
         }
-        op->handed_over |= op->decision.handover != HANDOVER_NOTHING;
+        if (op->decision.handover != HANDOVER_NOTHING) {
+                op->handed_over = true;
+                op->app->counts.handovers[HANDOVER_DONE]++;
+        }
         remember_removed(op);
         failpoint("after-hand-over");
         if (++op->rounds < OP_MAX_ROUNDS)
@@ -610,6 +616,8 @@ static void answered(void *ctx, const struct kube_result *result) {
         struct op *op = ctx;
 
         received(op);
+        if (result->err.code && op->await == OP_PATCH)
+                op->app->counts.handovers[result->err.code == ERR_CONFLICT ? HANDOVER_LOST : HANDOVER_REFUSED]++;
         if (result->err.code)
                 refused(op, result);
         else if (op->await == OP_DRY_RUN)
@@ -725,8 +733,6 @@ static void send_decision(struct op *op) {
                 return;
         }
         item_keep_withheld(op->item, &op->decision);
-        op->in.withheld = op->item->withheld; /* for a conflict about this very request: what it borrowed is gone */
-        op->in.withheld_count = op->item->withheld_count;
         switch (op->decision.verdict) {
         case DECIDE_NOTHING:
                 nothing_to_do(op);
@@ -848,14 +854,23 @@ static bool removes_extra(const struct op *op) {
                op->app->env.agent->extra_paths == CONFIG_EXTRA_REMOVE;
 }
 
-/* The body of the kept answer belongs to the old round's arena, so the new round begins before the old one is freed. */
-static void begin_round(struct op *op, struct str whole) {
-        _cleanup_(arena_freep) struct arena *old = TAKE_PTR(op->arena);
+/* A decision and its notes borrow from what was withheld before, and outlive it: a round has a copy of its own. */
+static const struct decide_withheld *withheld_copy(const struct item *item, struct arena *a) {
+        struct decide_withheld *copy = arena_alloc(a, (item->withheld_count + 1) * sizeof *copy);
+
+        for (size_t i = 0; i < item->withheld_count; i++)
+                copy[i] = (struct decide_withheld){ field_path_dup(a, item->withheld[i].path),
+                                                    arena_str(a, item->withheld[i].manager),
+                                                    arena_str(a, item->withheld[i].subresource) };
+        return copy;
+}
+
+/* What is known of the object now. */
+static int look(struct op *op, struct str whole, struct err *err) {
         const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
         struct type old_type = op->type;
-        struct err err = { 0 };
+        int r;
 
-        op->arena = arena_new(0);
         op->type = types_find(op->app->types, op->kind);
         type_keep(&op->type);
         type_release(&old_type);
@@ -865,7 +880,9 @@ static void begin_round(struct op *op, struct str whole) {
                 .key = store_key(op->app->env.store),
                 .fingerprint = e && e->has_fingerprint ? &e->fingerprint : NULL,
                 .scalers = op->app->env.scalers,
-                .withheld = op->item->withheld,
+                .policy = &op->app->config->policy,
+                .application = op->app->config->name,
+                .withheld = withheld_copy(op->item, op->arena),
                 .withheld_count = op->item->withheld_count,
                 .kept_left_git = op->item->replicas_left,
                 .remove_extra = removes_extra(op),
@@ -873,7 +890,25 @@ static void begin_round(struct op *op, struct str whole) {
                 .adopt_argocd = op->app->env.agent->adopt_argocd,
         };
         op->in.paused_count = item_paused(op->item, op->arena, &op->in.paused);
-        if (json_parse(op->item->desired->text, op->arena, &op->in.desired, &err) < 0 || read_live(op, whole, &err) < 0) {
+        r = json_parse(op->item->desired->text, op->arena, &op->in.desired, err);
+        if (r == 0)
+                r = read_live(op, whole, err);
+        if (r < 0)
+                return r;
+        if (op->item->previous)
+                json_parse(str_from(op->item->previous), op->arena, &op->in.previous, NULL);
+        op->in.foreign_tracker = foreign_tracker(op);
+        op->in.replicas_hold = op->in.live && is_held(op); /* a new object gets Git's number */
+        return 0;
+}
+
+/* The body of the kept answer belongs to the old round's arena, so the new round begins before the old one is freed. */
+static void begin_round(struct op *op, struct str whole) {
+        _cleanup_(arena_freep) struct arena *old = TAKE_PTR(op->arena);
+        struct err err = { 0 };
+
+        op->arena = arena_new(0);
+        if (look(op, whole, &err) < 0) {
                 fail(op, &err);
                 return;
         }
@@ -881,8 +916,6 @@ static void begin_round(struct op *op, struct str whole) {
                 get(op);
                 return;
         }
-        op->in.foreign_tracker = foreign_tracker(op);
-        op->in.replicas_hold = op->in.live && is_held(op); /* a new object gets Git's number */
         if (make_decision(op, &err) == 0) {
                 settle_known_causes(op);
                 send_decision(op);
@@ -891,6 +924,30 @@ static void begin_round(struct op *op, struct str whole) {
         } else {
                 fail(op, &err);
         }
+}
+
+int op_explain(struct item *item, struct str whole, struct arena *a, struct app_explanation *ret, struct err *err) {
+        struct op op = {
+                .item = item,
+                .app = item->app,
+                .mode = DECIDE_DIFF,
+                .kind = cluster_find_kind(item->app->env.cluster, item->desired->gvk),
+                .arena = a,
+        };
+        struct managed *owners = arena_alloc(a, sizeof *owners);
+        int r = look(&op, whole, err);
+
+        if (r == 0)
+                item_read_lease(item, op.in.live, &op.managed, op.full, a, &op.in.override);
+        if (r == 0)
+                r = make_decision(&op, err);
+        type_release(&op.type); /* the application has it as well, until the next turn at least */
+        if (r < 0)
+                return r;
+        *owners = op.managed;
+        op.in.managed = op.in.live ? owners : NULL;
+        *ret = (struct app_explanation){ .desired = item->desired, .in = op.in, .decision = op.decision };
+        return explain(&ret->in, &ret->decision, a, &ret->paths, err);
 }
 
 void op_start(struct item *item) {

@@ -156,6 +156,8 @@ int option_set_text(const struct option_def *def, void *target, struct str text,
                 return set_duration(def, at, text, err);
         case OPTION_CHOICE:
                 return set_choice(def, at, text, err);
+        case OPTION_VALUE:
+                return err_set(err, ERR_INVAL, "can only be given in a document");
         case OPTION_LIST:
                 return add_item(at, text, a);
         }
@@ -193,12 +195,17 @@ static const char *type_words(enum option_type type) {
         static const char *const words[] = {
                 [OPTION_BOOL] = "true or false",    [OPTION_TEXT] = "a string", [OPTION_NUMBER] = "a whole number",
                 [OPTION_DURATION] = "a duration",   [OPTION_CHOICE] = "a string", [OPTION_LIST] = "a list of strings",
+                [OPTION_VALUE] = "a value",
         };
         return words[type];
 }
 
 int option_set_value(const struct option_def *def, void *target, const struct value *value, struct arena *a,
                      struct err *err) {
+        if (def->type == OPTION_VALUE) {
+                *(const struct value **)field(def, target) = value;
+                return 0;
+        }
         if (def->type == OPTION_LIST && value_is(value, VALUE_LIST))
                 return set_list_value(def, target, value, a, err);
         if (!kind_fits(def, value))
@@ -217,6 +224,7 @@ static void set_default(const struct option_def *def, void *target, struct arena
                 [OPTION_BOOL] = sizeof(bool),        [OPTION_TEXT] = sizeof(struct str),
                 [OPTION_NUMBER] = sizeof(int64_t),   [OPTION_DURATION] = sizeof(int64_t),
                 [OPTION_CHOICE] = sizeof(int),       [OPTION_LIST] = sizeof(struct option_list),
+                [OPTION_VALUE] = sizeof(const struct value *),
         };
 
         memset(field(def, target), 0, sizes[def->type]);

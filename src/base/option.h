@@ -31,6 +31,7 @@ enum option_type {
         OPTION_DURATION, /* int64_t, milliseconds */
         OPTION_CHOICE,   /* int: index into `choices` */
         OPTION_LIST,     /* struct option_list: each use adds one; in a document a list of strings or one string */
+        OPTION_VALUE,    /* const struct value *: whatever the document holds, borrowed; only in documents */
 };
 
 struct option_list {

@@ -12,6 +12,7 @@ struct verb {
         int (*run)(int argc, char **argv);
         const char *help;
         const char *statuses; /* NULL: 0 done, 2 it could not be */
+        const char *operands; /* NULL: none */
 };
 
 static const struct verb verbs[] = {
@@ -20,6 +21,8 @@ static const struct verb verbs[] = {
           "0 as Git says · 1 an object failed, or a prune was held · 2 it could not be done · 3 --timeout passed" },
         { "diff", cli_diff, "show what a sync would change; exit 1 when anything",
           "0 nothing · 1 something · 2 it could not be found out · 3 --timeout passed" },
+        { .name = "owners", .run = cli_owners, .help = "who owns each field of an object, and what truce does about it",
+          .operands = "KIND/NAME " },
         { "status", cli_status, "what is in force, from the cluster's inventory" },
         { "render", cli_render, "print the objects of a revision, as they would be applied" },
         { "sandbox", cli_sandbox, "a Kubernetes API in memory, to try things without a cluster" },
@@ -42,7 +45,7 @@ void cli_print_head(const char *name) {
 
                 if (strcmp(v->name, name) != 0)
                         continue;
-                printf("usage: truce %s [flags]\n\n%s: %s\n", name, name, v->help);
+                printf("usage: truce %s %s[flags]\n\n%s: %s\n", name, v->operands ? v->operands : "", name, v->help);
                 if (v->statuses)
                         printf("Exit status: %s\n", v->statuses);
                 puts("");

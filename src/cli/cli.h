@@ -22,6 +22,7 @@ void cli_print_head(const char *verb);
 int cli_run(int argc, char **argv);
 int cli_sync(int argc, char **argv);
 int cli_diff(int argc, char **argv);
+int cli_owners(int argc, char **argv);
 int cli_status(int argc, char **argv);
 int cli_render(int argc, char **argv);
 int cli_sandbox(int argc, char **argv);

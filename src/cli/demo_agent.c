@@ -7,36 +7,10 @@ static const char *place_of(const struct outcome *o, struct arena *a) {
         return o->file.n ? arena_strf(a, "%.*s:%u", STR_FMT(o->file), o->line).p : "";
 }
 
-/* Of one path truce says at most one thing at a time. */
-static void forget_notes(struct demo *d) {
-        for (size_t i = 0; i < d->note_count; i++) {
-                free(d->notes[i].path);
-                free(d->notes[i].rule);
-                free(d->notes[i].owner);
-        }
-        d->note_count = 0;
-}
-
-static void keep_notes(struct demo *d, const struct outcome *o) {
-        forget_notes(d);
-        for (size_t i = 0; i < o->note_count && d->note_count < DEMO_MAX_NOTES; i++) {
-                _cleanup_(buf_done) struct buf path = buf_make(SIZE_MAX);
-
-                field_path_print_short(o->notes[i].path, &path);
-                d->notes[d->note_count++] = (struct demo_note){
-                        buf_take(&path),
-                        str_dup(str_from(o->notes[i].rule)),
-                        str_dup(o->notes[i].owner),
-                        o->notes[i].kind,
-                };
-        }
-}
-
 static void tell_web(struct demo *d, const struct outcome *o) {
         struct told *t = &d->told;
         _cleanup_(buf_done) struct buf change = buf_make(4096);
 
-        keep_notes(d, o);
         if (o->kind == OUTCOME_FAILED) {
                 t->failed_ms = loop_now_ms(d->loop);
                 t->failure = arena_str(t->arena, str_from(o->err->msg));
@@ -147,7 +121,7 @@ static int load_config(struct demo *d, struct err *err) {
 int demo_start_agent(struct demo *d, struct err *err) {
         static const struct agent_hooks hooks = { on_outcome, on_waiting,  on_revision,
                                                   on_settled, on_observed, on_trouble };
-        const struct agent_options options = { 0 };
+        const struct agent_options options = { .keep_sources = true };
         int r = load_config(d, err);
 
         demo_forget(d);
@@ -162,7 +136,6 @@ void demo_stop_agent(struct demo *d) {
         agent_free(d->agent);
         config_free(d->config);
         arena_free(d->told.arena);
-        forget_notes(d);
         d->agent = NULL;
         d->config = NULL;
         d->told.arena = NULL;

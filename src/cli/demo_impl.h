@@ -17,7 +17,6 @@
 #include "cli/sandbox_files.h"
 #include "kube/kubeconfig.h"
 
-#define DEMO_MAX_NOTES 16
 
 struct demo_flags {
         struct str kubeconfig, context, ns;
@@ -43,13 +42,6 @@ struct told {
         struct str failure, failure_place, configured;
         struct str trouble; /* what failed last, of any object or of the whole */
 };
-
-/* What truce decided about one path of deploy/web, as of its last outcome. */
-struct demo_note {
-        char *path, *rule, *owner;
-        enum decide_note_kind kind;
-};
-
 /* deploy/web as the watch showed it last. */
 struct web {
         struct arena *arena;
@@ -91,8 +83,6 @@ struct demo {
         struct config *config;
         struct agent *agent;
         struct told told;
-        struct demo_note notes[DEMO_MAX_NOTES];
-        size_t note_count;
         bool live;
         struct scaling scaling;
 };

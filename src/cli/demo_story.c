@@ -274,7 +274,7 @@ static int a_typing_error(struct demo *d, unsigned number, struct err *err) {
 
 static int who_owns_what(struct demo *d, unsigned number, struct err *err) {
         screen_step(d->screen, number, "who owns what?", SCREEN_PLAIN, STR(""),
-                    STR("deploy/web, as its managedFields say"));
+                    STR("truce owners deploy/web, in short"));
         return demo_print_owners(d, err);
 }
 

@@ -15,6 +15,7 @@ struct oneshot {
         struct agent_hooks hooks;    /* the verb's; `trouble` is told what ended an application */
         void *ctx;
         enum decide_mode mode;
+        bool watch_only;             /* objects are not decided on; for app_explain() */
         bool wait;                   /* until everything is applied and seen back, or never will be */
         int64_t timeout_ms;          /* 0: none */
         struct loop_timer *timer;

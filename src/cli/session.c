@@ -61,8 +61,6 @@ static int parse_twice(struct session *s, int argc, char **argv, const struct op
                 { "Configuration", shared_options, ARRAY_LEN(shared_options), &shared },
                 { "Agent", config_agent_options, config_agent_option_count, &first },
         };
-        const struct str *operands;
-        size_t operand_count;
 
         if (options_want_help(argc, argv)) {
                 print_help(s->verb, groups, ARRAY_LEN(groups));
@@ -70,11 +68,12 @@ static int parse_twice(struct session *s, int argc, char **argv, const struct op
                 return 0;
         }
         options_default(groups, ARRAY_LEN(groups), s->arena);
-        int r = options_parse(groups, ARRAY_LEN(groups), argc, argv, s->arena, &operands, &operand_count, err);
+        int r = options_parse(groups, ARRAY_LEN(groups), argc, argv, s->arena, &s->operands, &s->operand_count, err);
         if (r < 0)
                 return r;
-        if (operand_count)
-                return err_set(err, ERR_INVAL, "%.*s: 'truce %s' takes flags only", STR_FMT(operands[0]), s->verb);
+        if (s->operand_count > s->operand_max)
+                return err_set(err, ERR_INVAL, s->operand_max ? "%.*s: 'truce %s' takes one object" : "%.*s: 'truce %s' takes flags only",
+                               STR_FMT(s->operands[s->operand_max]), s->verb);
 
         if (shared.config.count) {
                 r = config_load(shared.config.items, shared.config.count, &s->config, err);
@@ -88,7 +87,7 @@ static int parse_twice(struct session *s, int argc, char **argv, const struct op
                 s->config = config_new();
         }
         groups[3].target = &s->config->agent;
-        return options_parse(groups, ARRAY_LEN(groups), argc, argv, s->arena, &operands, &operand_count, err);
+        return options_parse(groups, ARRAY_LEN(groups), argc, argv, s->arena, &s->operands, &s->operand_count, err);
 }
 
 /* Two installations never share a namespace, so its name tells them apart when nothing else was said. */
@@ -130,7 +129,8 @@ static int check_app_flags(const struct session *s, struct err *err) {
                 bool same = def->type == OPTION_BOOL ? *(const bool *)is == *(const bool *)was
                                                      : str_eq(*(const struct str *)is, *(const struct str *)was);
 
-                if (same || strcmp(def->name, "prune") == 0 || strcmp(def->name, "allow-empty") == 0)
+                if (same || strcmp(def->name, "prune") == 0 || strcmp(def->name, "allow-empty") == 0 ||
+                    (s->operand_max && strcmp(def->name, "namespace") == 0))
                         continue;
                 return err_set(err, ERR_INVAL, "--%s is for an application that --repo makes; documents have their own",
                                def->name);

@@ -22,6 +22,9 @@ struct session {
         struct kube_config *kube;
         struct loop *loop;
         struct kube_transport *transport;
+        size_t operand_max;     /* set before: what the verb takes beside flags; -n is then the operand's namespace, too */
+        const struct str *operands;
+        size_t operand_count;
         bool apps_optional;     /* set before: no application need be configured */
         bool help;              /* --help was asked for and printed: end with CLI_OK */
 };

@@ -95,6 +95,16 @@ static void add_failed(struct buf *out, struct str counts) {
                 buf_addf(out, "\n  not applied: %lld of %.*s; truce diff says why", (long long)failed, STR_FMT(all));
 }
 
+/* Paths of others that differ from Git: `truce owners` prints the rule that settles each. */
+static void add_reports(struct str reports, struct buf *out) {
+        struct str line;
+
+        while (str_next(&reports, '\n', &line)) {
+                buf_addc(out, "\n  report: ");
+                text_add(out, line);
+        }
+}
+
 static void print_row(const struct value *row, int64_t now_ms) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(buf_done) struct buf out = buf_make(64 * 1024);
@@ -114,6 +124,7 @@ static void print_row(const struct value *row, int64_t now_ms) {
                 buf_addc(&out, "\n  error: ");
                 text_add(&out, error);
         }
+        add_reports(value_text(value_getc(row, "reports")), &out);
         printf("%s\n", out.p);
 }
 

@@ -65,6 +65,13 @@ void diff_print_end(struct diff_printer *p, const struct diff_totals *totals, st
  */
 void diff_summary(const struct diff *d, struct buf *out);
 
+/* The words that `truce owners` shares: "HPA shop/web (scale)", "kubectl-edit"; not escaped. */
+void diff_owner_print(struct str owner, struct str subresource, struct buf *out);
+/* "takes back" from a person, "takes" from others; passive: "taken back". */
+const char *diff_take_word(enum policy_class owner, bool passive);
+/* What truce does about a path with such a note: "yields", "reports" … */
+const char *diff_note_verb(enum decide_note_kind kind);
+
 /* `spec.template.spec.containers[web].image`, `metadata.annotations[sidecar.example/status]`; escaped. */
 void diff_path_print(struct field_path p, struct buf *out);
 

@@ -36,25 +36,36 @@ static void add_time(const struct voice *voice, struct str time, struct buf *out
                 buf_addc(out, " ago");
 }
 
-static void add_manager(const struct voice *voice, struct str manager, struct str subresource, struct buf *out) {
+void diff_owner_print(struct str owner, struct str subresource, struct buf *out) {
         static const struct str autoscaler = { "HorizontalPodAutoscaler ", 24 };
+
+        if (str_starts(owner, autoscaler)) {
+                buf_addc(out, "HPA ");
+                owner = str_sub(owner, autoscaler.n, owner.n);
+        }
+        buf_add(out, owner);
+        if (subresource.n) {
+                buf_addc(out, " (");
+                buf_add(out, subresource);
+                buf_addch(out, ')');
+        }
+}
+
+static void add_manager(const struct voice *voice, struct str manager, struct str subresource, struct buf *out) {
         _cleanup_(buf_done) struct buf b = buf_make(SIZE_MAX);
 
-        if (str_starts(manager, autoscaler)) {
-                buf_addc(&b, "HPA ");
-                manager = str_sub(manager, autoscaler.n, manager.n);
-        }
-        buf_add(&b, manager);
-        if (subresource.n) {
-                buf_addc(&b, " (");
-                buf_add(&b, subresource);
-                buf_addch(&b, ')');
-        }
+        diff_owner_print(manager, subresource, &b);
         voice->foreign(out, buf_str(&b));
 }
 
 static bool is_set_by_other(const struct diff_entry *e) {
         return e->owner.manager.n && e->owner.class != POLICY_OURS;
+}
+
+const char *diff_take_word(enum policy_class owner, bool passive) {
+        if (owner == POLICY_PERSON)
+                return passive ? "taken back" : "takes back";
+        return passive ? "taken" : "takes";
 }
 
 static const char *fate_of(const struct diff_entry *e) {
@@ -64,7 +75,7 @@ static const char *fate_of(const struct diff_entry *e) {
                 return "removed";
         if (!is_set_by_other(e))
                 return NULL;
-        return e->owner.class == POLICY_PERSON ? "taken back" : "taken";
+        return diff_take_word(e->owner.class, true);
 }
 
 /* Did the server make something else of Git's value: another spelling, an admission plug-in's rewriting? */
@@ -113,26 +124,31 @@ void print_admission(const struct voice *voice, const struct diff_entry *e, stru
 
 struct note_words {
         const char *label;
-        const char *by;  /* in front of the owner */
-        const char *git; /* behind Git's value, when there is one */
+        const char *by;   /* in front of the owner */
+        const char *git;  /* behind Git's value, when there is one */
+        const char *verb; /* what truce does */
 };
 
 static const struct note_words note_words[] = {
-        [DECIDE_YIELDED] = { "not ours", "", "is left out" },
-        [DECIDE_REPORTED] = { "not ours", "kept by ", "is not applied" },
-        [DECIDE_TAKEN] = { "taken, same value", "from ", "stays" },
-        [DECIDE_LEAVING] = { "let go, same value", "kept by ", "stays" },
-        [DECIDE_STAYS] = { "no longer in Git, stays", "kept by ", "stays" },
-        [DECIDE_HANDOVER_DUE] = { "not compared", "to be handed to ", "is left out" },
-        [DECIDE_HELD] = { "held", "by ", "comes back later" },
-        [DECIDE_EXTRA] = { "not in Git", "added by ", "" },
-        [DECIDE_PAUSED] = { "fought over", "now by ", "is not applied" },
-        [DECIDE_OVERRIDDEN] = { "overridden", "by ", "comes back later" },
-        [DECIDE_REMOVED] = { "not in Git, goes", "added by ", "" },
+        [DECIDE_YIELDED] = { "not ours", "", "is left out", "yields" },
+        [DECIDE_REPORTED] = { "not ours", "kept by ", "is not applied", "reports" },
+        [DECIDE_TAKEN] = { "taken, same value", "from ", "stays", "takes" },
+        [DECIDE_LEAVING] = { "let go, same value", "kept by ", "stays", "lets go" },
+        [DECIDE_STAYS] = { "no longer in Git, stays", "kept by ", "stays", "leaves" },
+        [DECIDE_HANDOVER_DUE] = { "not compared", "to be handed to ", "is left out", "hands over" },
+        [DECIDE_HELD] = { "held", "by ", "comes back later", "holds" },
+        [DECIDE_EXTRA] = { "not in Git", "added by ", "", "reports" },
+        [DECIDE_PAUSED] = { "fought over", "now by ", "is not applied", "pauses" },
+        [DECIDE_OVERRIDDEN] = { "overridden", "by ", "comes back later", "keeps" },
+        [DECIDE_REMOVED] = { "not in Git, goes", "added by ", "", "removes" },
         [DECIDE_TWO_SCALERS] = { 0 },
         [DECIDE_OUT_OF_RANGE] = { 0 },
         [DECIDE_ZERO] = { 0 }, /* remarks are sentences */
 };
+
+const char *diff_note_verb(enum decide_note_kind kind) {
+        return (size_t)kind < ARRAY_LEN(note_words) && note_words[kind].verb ? note_words[kind].verb : "leaves";
+}
 
 /* A scaler's Git value has one use. */
 static bool is_seed(const struct diff_note *n) {

@@ -92,6 +92,34 @@ static void print_fights(const struct agent *agent, struct buf *out) {
         }
 }
 
+static void print_ownership(const struct agent *agent, struct buf *out) {
+        static const char *const results[HANDOVER_RESULTS] = {
+                [HANDOVER_DONE] = "done", [HANDOVER_LOST] = "lost", [HANDOVER_REFUSED] = "refused"
+        };
+        size_t handovers[HANDOVER_RESULTS] = { 0 };
+
+        head(out, "truce_yielded_paths", "gauge", "Paths of desired objects that are left to their owners.");
+        for (size_t i = 0; i < agent_app_count(agent); i++) {
+                struct app *app = agent_app(agent, i);
+                struct app_counts c;
+
+                app_counts(app, &c);
+                app_sample(out, "truce_yielded_paths", app, NULL, NULL, (double)c.yielded);
+                for (size_t k = 0; k < HANDOVER_RESULTS; k++)
+                        handovers[k] += c.handovers[k];
+        }
+        head(out, "truce_reported_paths", "gauge", "Paths of other owners that differ from Git and wait for a rule.");
+        for (size_t i = 0; i < agent_app_count(agent); i++) {
+                struct app_counts c;
+
+                app_counts(agent_app(agent, i), &c);
+                app_sample(out, "truce_reported_paths", agent_app(agent, i), NULL, NULL, (double)c.reported);
+        }
+        head(out, "truce_handover_total", "counter", "Patches that move ownership and no value, by result.");
+        for (size_t k = 0; k < HANDOVER_RESULTS; k++)
+                buf_addf(out, "truce_handover_total{result=\"%s\"} %zu\n", results[k], handovers[k]);
+}
+
 static void stage(struct buf *out, const char *name, int64_t from_ms, int64_t to_ms) {
         buf_addf(out, "truce_commit_latency_seconds{stage=\"%s\"} %.15g\n", name,
                  from_ms && to_ms ? (double)(to_ms - from_ms) / 1000 : 0.0);
@@ -150,6 +178,7 @@ void metrics_print(const struct agent *agent, int64_t longest_turn_us, struct bu
         print_objects(agent, out);
         print_decisions(agent, out);
         print_fights(agent, out);
+        print_ownership(agent, out);
         print_agent(&stats, out);
         print_transport(&stats.api, out);
 }

@@ -23,16 +23,6 @@ void desk_reason(struct desk *d, const char *fmt, ...) {
         d->out.reason = arena_str(d->arena, buf_str(&b));
 }
 
-static void add_path(struct desk *d, struct path_list *list, struct field_path p) {
-        struct field_path *grown = arena_alloc(d->arena, (list->count + 1) * sizeof *grown);
-
-        if (list->count)
-                memcpy(grown, list->paths, list->count * sizeof *grown);
-        grown[list->count] = p;
-        list->paths = grown;
-        list->count++;
-}
-
 /*
  * Leaves a path out of what is applied. Inside an atomic node nothing can be left out: there the live value is put in
  * its place, and the request needs the resourceVersion it was taken from (design §6.6).
@@ -63,8 +53,12 @@ void desk_yield_path(struct desk *d, struct field_path p, struct decide_note not
         note.path = p;
         if (concerns_us(d, p))
                 desk_note(d, note);
-        add_path(d, &d->yields, p);
+        path_list_add(&d->yields, d->arena, p);
         leave_out(d, p);
+}
+
+enum decide_note_kind desk_note_kind(const struct policy_answer *answer) {
+        return answer->action == POLICY_YIELD ? DECIDE_YIELDED : DECIDE_REPORTED;
 }
 
 static void yield_ignored(struct desk *d) {
@@ -73,19 +67,19 @@ static void yield_ignored(struct desk *d) {
                                 (struct decide_note){ .kind = DECIDE_YIELDED, .rule = "ignored, also at sync" });
 }
 
-/* A path stays withheld as long as its owner holds it. */
-static bool still_held(const struct desk *d, const struct decide_withheld *w) {
+/* A path stays withheld as long as its owner holds it. NULL: no longer. */
+static const struct managed_entry *holder_of(const struct desk *d, const struct decide_withheld *w) {
         for (size_t i = 0; i < d->managed.count; i++) {
                 const struct managed_entry *e = &d->managed.entries[i];
 
                 if (str_eq(e->manager, w->manager) && str_eq(e->subresource, w->subresource) && !e->broken &&
                     fieldset_covers(e->set, w->path, NULL))
-                        return true;
+                        return e;
         }
-        return false;
+        return NULL;
 }
 
-void desk_withhold(struct desk *d, const struct decide_withheld *w, enum decide_note_kind kind, const char *rule) {
+void desk_withhold(struct desk *d, const struct decide_withheld *w, const struct policy_answer *answer) {
         struct decide_withheld *grown = arena_alloc(d->arena, (d->out.withheld_count + 1) * sizeof *grown);
 
         if (d->out.withheld_count)
@@ -94,13 +88,23 @@ void desk_withhold(struct desk *d, const struct decide_withheld *w, enum decide_
         d->out.withheld = grown;
         d->out.withheld_count++;
         desk_yield_path(d, w->path,
-              (struct decide_note){ .kind = kind, .owner = w->manager, .subresource = w->subresource, .rule = rule });
+                        (struct decide_note){ .kind = desk_note_kind(answer),
+                                              .owner = w->manager,
+                                              .subresource = w->subresource,
+                                              .rule = answer->rule,
+                                              .place = answer->place });
 }
 
 static void yield_withheld(struct desk *d) {
-        for (size_t i = 0; i < d->in->withheld_count; i++)
-                if (still_held(d, &d->in->withheld[i]))
-                        desk_withhold(d, &d->in->withheld[i], DECIDE_REPORTED, "another owner is left alone");
+        for (size_t i = 0; i < d->in->withheld_count; i++) {
+                const struct managed_entry *e = holder_of(d, &d->in->withheld[i]);
+                struct policy_answer answer = { .action = POLICY_TAKE };
+
+                if (e)
+                        answer = desk_ask(d, e, d->in->withheld[i].path);
+                if (answer.action != POLICY_TAKE)
+                        desk_withhold(d, &d->in->withheld[i], &answer);
+        }
 }
 
 /* Only what the other one has taken: a path that stands as Git wants it is kept, or it would be given away. */
@@ -137,7 +141,10 @@ int desk_open(struct desk *d, const struct decide_input *in, struct arena *a, st
         struct str api_version = value_text(value_getc(in->desired, "apiVersion"));
         struct str kind = value_text(value_getc(in->desired, "kind"));
 
+        struct scale_target target = scale_target_of(in->desired);
+
         *d = (struct desk){ .in = in, .arena = a, .type = in->type };
+        d->object = (struct policy_object){ target.group, target.kind, target.ns, target.name, in->application };
         d->out.effective = in->desired;
         if (!d->type)
                 d->type = schema_builtin(a, api_version, kind);
@@ -152,18 +159,10 @@ int desk_open(struct desk *d, const struct decide_input *in, struct arena *a, st
         return 0;
 }
 
-void desk_yield(struct desk *d) {
-        desk_yield_scaled(d);
-        yield_ignored(d);
-        yield_withheld(d);
-        yield_paused(d);
-        if (d->in->override)
-                desk_yield_overridden(d);
-}
-
 struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p) {
         const struct scale_path *scaled = desk_scaled_at(d, p);
         struct policy_question q = {
+                .object = &d->object,
                 .manager = e->manager,
                 .subresource = e->subresource,
                 .operation = e->operation,
@@ -224,19 +223,35 @@ static void create(struct desk *d) {
         desk_reason(d, "it does not exist");
 }
 
-/* Yielded paths that are still ours: handed over first, or simply left where another owner holds them. */
-static struct path_list due_handovers(struct desk *d) {
-        struct path_list due = { 0 };
+/* Of each path that we own at and below a yielded one: an owner of some of it need not be an owner of all. */
+static void due_handovers_below(struct desk *d, struct field_path p, struct path_list *due) {
+        const struct field_path *paths;
+        size_t count = fieldset_paths(fieldset_under(d->arena, d->ours->set, p), d->arena, &paths);
 
-        for (size_t i = 0; i < d->yields.count; i++) {
-                enum handover_kind kind = handover_decide(&d->managed, d->yields.paths[i], HANDOVER_YIELD, false);
+        for (size_t i = 0; i < count; i++) {
+                enum handover_kind kind = handover_decide(&d->managed, paths[i], HANDOVER_YIELD, false);
 
                 if (kind == HANDOVER_JUST_LEAVE)
                         d->needs_version = true;
                 if (kind == HANDOVER_GIVE)
-                        add_path(d, &due, d->yields.paths[i]);
+                        path_list_add(due, d->arena, paths[i]);
         }
+}
+
+/* Yielded paths that are still ours: handed over first, or simply left where another owner holds them. */
+static struct path_list due_handovers(struct desk *d) {
+        struct path_list due = { 0 };
+
+        for (size_t i = 0; i < d->yields.count && d->ours && !d->ours->broken; i++)
+                due_handovers_below(d, d->yields.paths[i], &due);
         return due;
+}
+
+bool desk_is_yielded(const struct desk *d, struct field_path p) {
+        for (size_t i = 0; i < d->yields.count; i++)
+                if (field_path_covers(d->yields.paths[i], p))
+                        return true;
+        return false;
 }
 
 /*
@@ -265,9 +280,55 @@ static struct path_list due_take_backs(struct desk *d) {
                 size_t count = fieldset_paths(e->set, d->arena, &paths);
                 for (size_t k = 0; k < count; k++)
                         if (comes_back(d, paths[k]))
-                                add_path(d, &due, paths[k]);
+                                path_list_add(&due, d->arena, paths[k]);
         }
         return due;
+}
+
+/* Does this commit set the path, or change what it is set to? */
+static bool is_set_by_commit(const struct desk *d, struct field_path p) {
+        const struct value *now = field_path_find(d->in->desired, p, d->type);
+        const struct value *before = d->in->previous ? field_path_find(d->in->previous, p, d->type) : now;
+
+        return now && (!before || !value_equal(now, before));
+}
+
+/* What the keeper would give back because a rule is gone, that Git has and has not changed just now. */
+static struct path_list waiting_take_backs(struct desk *d) {
+        struct path_list back = due_take_backs(d), waiting = { 0 };
+
+        for (size_t i = 0; i < back.count; i++) {
+                struct field_path p = back.paths[i];
+                const struct scale_path *scaled = desk_scaled_at(d, p);
+                bool replicas = scaled && field_path_equal(p, scaled->path);
+
+                if (!replicas && field_path_find(d->in->desired, p, d->type) && !is_set_by_commit(d, p))
+                        path_list_add(&waiting, d->arena, p);
+        }
+        return waiting;
+}
+
+static void hold_kept(struct desk *d) {
+        struct path_list waiting = { 0 };
+
+        if (d->in->replicas_hold)
+                waiting = waiting_take_backs(d);
+        for (size_t i = 0; i < waiting.count; i++)
+                desk_yield_path(d, waiting.paths[i],
+                                (struct decide_note){ .kind = DECIDE_HELD,
+                                                      .owner = STR(OWN_KEEPER),
+                                                      .rule = "the rule that left it went away a short while ago" });
+}
+
+void desk_yield(struct desk *d) {
+        desk_yield_scaled(d);
+        yield_ignored(d);
+        desk_yield_rules(d);
+        yield_withheld(d);
+        yield_paused(d);
+        if (d->in->override)
+                desk_yield_overridden(d);
+        hold_kept(d);
 }
 
 static void send_patch(struct desk *d, enum handover_kind kind, const char *reason, struct field_path first) {
@@ -372,7 +433,7 @@ static int tidy(struct desk *d, struct err *err) {
 }
 
 static int decide_live(struct desk *d, struct err *err) {
-        d->out.takes_replicas_back = desk_takes_replicas_back(d);
+        d->out.takes_replicas_back = desk_takes_replicas_back(d) || waiting_take_backs(d).count > 0;
         desk_extra(d);
         int res = move_ownership(d, err);
 

@@ -61,7 +61,8 @@ struct decide_note {
         struct field_path path;
         struct str owner; /* manager, or the scaler in words; may be empty */
         struct str subresource;
-        const char *rule; /* never NULL; of a remark: the remark */
+        const char *rule;  /* never NULL; of a remark: the remark */
+        const char *place; /* of a configured rule; NULL: built in */
 };
 
 /* A path left out of the body because its owner keeps it: hand it back in with the next decide() of this object. */
@@ -90,6 +91,7 @@ struct decide_input {
 
         const struct scaler_index *scalers; /* may be NULL */
         const struct policy *policy;        /* may be NULL */
+        struct str application;             /* whose it is, for rules that select by it */
         const struct field_path *ignored;   /* ignore rules that also apply at sync */
         size_t ignored_count;
         const struct decide_withheld *withheld;
@@ -99,7 +101,12 @@ struct decide_input {
         const char *override; /* until when people's changes are kept; NULL: they are not */
 
         struct str foreign_tracker; /* who else tracks the live object; empty: nobody */
-        bool replicas_hold;         /* its scaler has been gone for less than the hold */
+        /*
+         * Its scaler, or the rule that yielded, has been gone for less than the hold: replicas, and what the keeper holds,
+         * stay as they are, save for paths that this commit set or changed.
+         */
+        bool replicas_hold;
+        const struct value *previous; /* the desired object of the last commit, until what it changed is applied */
         bool kept_left_git; /* this revision removed a path the last one had: what the keeper holds of it goes */
         bool remove_extra;  /* self-heal: what people's tools added goes; else it is only told */
         bool adopted;       /* the object was there before us: what client-side apply has in it may be from then, and stays */
@@ -119,7 +126,8 @@ struct decision {
         enum handover_kind handover; /* PATCH: GIVE, TAKE_BACK, or NOTHING for a take-over */
         bool has_scaler;          /* somebody scales it, or a part of it */
         bool omits;               /* CREATE: what the kind refuses at creation is left out; decide again afterwards */
-        bool takes_replicas_back; /* this ends what a scaler that is gone had set: a hold begins, see `replicas_hold` */
+        bool takes_replicas_back; /* this ends what a scaler or rule that is gone had left: a hold begins, see `replicas_hold` */
+        bool seeds;               /* CREATE: a path that is yielded by rule is in the body; ask again with the response */
         const struct value *effective; /* desired without what is left out: the `desired` of fingerprint_of() */
         struct str reason;             /* one line for people; never empty */
         struct proof proof;            /* why it did not hold, when it was tried */

@@ -103,11 +103,12 @@ static bool settle(struct desk *d, const struct decide_cause *c) {
                                                    .path = p,
                                                    .owner = e->manager,
                                                    .subresource = e->subresource,
-                                                   .rule = answer.rule });
+                                                   .rule = answer.rule,
+                                                   .place = answer.place });
                 return true;
         }
         struct decide_withheld w = { p, e->manager, e->subresource };
-        desk_withhold(d, &w, answer.action == POLICY_YIELD ? DECIDE_YIELDED : DECIDE_REPORTED, answer.rule);
+        desk_withhold(d, &w, &answer);
         return true;
 }
 
@@ -170,6 +171,6 @@ void desk_foresee(struct desk *d, const struct managed_entry *e) {
                 if (answer.action == POLICY_TAKE)
                         continue;
                 struct decide_withheld w = { paths[i], e->manager, e->subresource };
-                desk_withhold(d, &w, answer.action == POLICY_YIELD ? DECIDE_YIELDED : DECIDE_REPORTED, answer.rule);
+                desk_withhold(d, &w, &answer);
         }
 }

@@ -59,13 +59,6 @@ static bool is_first_owner(const struct desk *d, const struct extra *x) {
         return count && owners[0] == x->entry;
 }
 
-bool desk_is_yielded(const struct desk *d, struct field_path p) {
-        for (size_t i = 0; i < d->yields.count; i++)
-                if (field_path_covers(d->yields.paths[i], p))
-                        return true;
-        return false;
-}
-
 /* Below what is told already there is nothing more to tell. */
 static bool is_told(const struct desk *d, struct field_path p) {
         for (size_t i = 0; i < d->out.note_count; i++)
@@ -156,7 +149,7 @@ static const char *why_it_stays(const struct desk *d, const struct extra *x) {
                 return "left alone: it is inside another owner's list item";
         if (meets_yield(d, x->path))
                 return "left alone: a part of it is left to its owner";
-        if (d->has_replicas && (field_path_covers(x->path, d->replicas) || field_path_covers(d->replicas, x->path)))
+        if (desk_meets_scaled(d, x->path))
                 return "left alone: replicas that Git leaves open are whoever's scales";
         return owners_keep(d, x->path);
 }
@@ -182,11 +175,12 @@ static void take(struct desk *d, const struct extra *x) {
         d->out.removes = true;
 }
 
-static void tell(struct desk *d, const struct extra *x, const char *stays) {
+static void tell(struct desk *d, const struct extra *x, const char *stays, const char *place) {
         desk_note(d, (struct decide_note){ .kind = stays ? DECIDE_EXTRA : DECIDE_REMOVED,
                                            .path = x->path,
                                            .owner = x->entry->manager,
-                                           .rule = stays ? stays : "what people add to Git's objects is removed" });
+                                           .rule = stays ? stays : "what people add to Git's objects is removed",
+                                           .place = place });
         if (!stays)
                 take(d, x);
 }
@@ -224,14 +218,16 @@ static void look_below(struct desk *d, const struct extra *x) {
 
 /* A map of which a part must stay goes by its parts; a list item is one thing. */
 static void look_at(struct desk *d, const struct extra *x) {
-        const char *stays = x->node->member ? why_it_stays(d, x) : NULL;
+        struct policy_answer answer = desk_ask(d, x->entry, x->path);
+        const char *rule = answer.place && answer.action == POLICY_REPORT ? answer.rule : NULL;
+        const char *stays = rule ? rule : x->node->member ? why_it_stays(d, x) : NULL;
         bool by_parts = stays && d->in->remove_extra && x->node->count && last_of(x->path)->kind == PATH_FIELD &&
                         !str_eqc(x->path.elements[0].name, "metadata");
 
         if (!x->node->member || by_parts)
                 look_below(d, x);
-        else if (is_worth_telling(d, x))
-                tell(d, x, stays);
+        else if (answer.action != POLICY_YIELD && is_worth_telling(d, x))
+                tell(d, x, stays, rule ? answer.place : NULL);
 }
 
 static void look_at_entry(struct desk *d, const struct managed_entry *e) {

@@ -4,11 +4,7 @@
 #define TRUCE_OWN_DECIDE_IMPL_H
 
 #include "own/decide.h"
-
-struct path_list {
-        struct field_path *paths;
-        size_t count;
-};
+#include "own/path_read.h"
 
 /* What a patch is to change in other owners' entries, one row an entry and direction. */
 struct strips {
@@ -24,6 +20,7 @@ struct desk {
         const struct managed_entry *ours; /* may be NULL */
         const struct scale_path *scaled; /* the object's number of replicas, and those of its parts */
         size_t scaled_count;
+        struct policy_object object;
         struct path_list yields;    /* left out of the body */
         const struct value *masked; /* effective, with due hand-overs at their live value (dry-runs) */
         bool needs_version;         /* the request must carry the resourceVersion */
@@ -42,9 +39,12 @@ void desk_send(struct desk *d, const struct value *object);
 
 void desk_note(struct desk *d, struct decide_note note);
 void desk_reason(struct desk *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Leaves a path to others; the note's path is set here. */
+/* Leaves the path out of the body, and out of what we own; the note's path is set here. */
 void desk_yield_path(struct desk *d, struct field_path p, struct decide_note note);
-void desk_withhold(struct desk *d, const struct decide_withheld *w, enum decide_note_kind kind, const char *rule);
+/* Leaves it to its owner, as the policy answered. */
+void desk_withhold(struct desk *d, const struct decide_withheld *w, const struct policy_answer *answer);
+enum decide_note_kind desk_note_kind(const struct policy_answer *answer);
+bool desk_is_yielded(const struct desk *d, struct field_path p);
 struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p);
 
 /* decide_scale.c: numbers of replicas. */
@@ -56,10 +56,14 @@ const struct value *desk_newborn(struct desk *d);
 bool desk_takes_replicas_back(const struct desk *d);
 /* The number at or below `p`; NULL: none. */
 const struct scale_path *desk_scaled_at(const struct desk *d, struct field_path p);
+/* Is it a number of replicas, or above or below one? */
+bool desk_meets_scaled(const struct desk *d, struct field_path p);
 
 /* decide_guard.c: refuses what would lose data. True: decided. */
 bool desk_guard(struct desk *d);
 
+/* decide_rules.c: leaves out what rules without an owner yield (own/policy.h). */
+void desk_yield_rules(struct desk *d);
 /* decide_leave.c: paths we own and Git no longer has. May set PATCH (a take-over) or REFUSE. */
 int desk_leave(struct desk *d, struct err *err);
 /*
@@ -71,7 +75,6 @@ void desk_strip(struct desk *d, struct strips *s, const struct managed_entry *e,
 /* A PATCH of what was gathered. */
 int desk_send_strips(struct desk *d, const struct strips *s, struct err *err);
 /* Is the path, or an ancestor of it, left to others? */
-bool desk_is_yielded(const struct desk *d, struct field_path p);
 
 /* decide_extra.c: notes what people's tools added to the live object, and gathers what is to go. Once a desk. */
 void desk_extra(struct desk *d);

@@ -110,7 +110,8 @@ static void meet_owner(struct desk *d, struct field_path p, const struct managed
         struct policy_answer answer = desk_ask(d, e, p);
         bool item = p.elements[p.count - 1].kind != PATH_FIELD;
         struct decide_note stays = {
-                .kind = DECIDE_STAYS, .path = p, .owner = e->manager, .subresource = e->subresource, .rule = answer.rule
+                .kind = DECIDE_STAYS, .path = p, .owner = e->manager, .subresource = e->subresource, .rule = answer.rule,
+                .place = answer.place
         };
 
         if (answer.action == POLICY_TAKE && !fieldset_is_empty(shared)) {

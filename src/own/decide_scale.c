@@ -7,6 +7,26 @@
 
 #define MAX_SCALERS 16
 
+/* Who writes a number that is scaled: what the server recorded, else the controller that acts for autoscalers. */
+static struct str scaler_manager(const struct desk *d) {
+        for (size_t i = 0; i < d->managed.count; i++) {
+                const struct managed_entry *e = &d->managed.entries[i];
+
+                if (str_eqc(e->subresource, "scale") && !policy_is_person(e->manager))
+                        return e->manager;
+        }
+        return STR("kube-controller-manager");
+}
+
+/* The one who scales is asked about as an owner: a rule may take the number from it. */
+static struct policy_answer ask_for_scaler(const struct desk *d, const struct scale_path *s) {
+        struct managed_entry e = {
+                .manager = scaler_manager(d), .operation = MANAGED_UPDATE, .subresource = STR("scale")
+        };
+
+        return desk_ask(d, &e, s->path);
+}
+
 void desk_scale_open(struct desk *d) {
         struct scale_subject s = {
                 .desired = d->in->desired,
@@ -17,8 +37,14 @@ void desk_scale_open(struct desk *d) {
         };
 
         d->scaled_count = scaler_paths(d->in->scalers, &s, d->arena, &d->scaled);
-        for (size_t i = 0; i < d->scaled_count; i++)
-                d->out.has_scaler |= scale_state_yields(&d->scaled[i].state);
+        struct scale_path *ruled = arena_alloc(d->arena, (d->scaled_count + 1) * sizeof *ruled);
+        for (size_t i = 0; i < d->scaled_count; i++) {
+                ruled[i] = d->scaled[i];
+                if (scale_state_yields(&ruled[i].state) && ask_for_scaler(d, &ruled[i]).action == POLICY_TAKE)
+                        ruled[i].state = (struct scale_state){ .verdict = SCALE_NONE };
+                d->out.has_scaler |= scale_state_yields(&ruled[i].state);
+        }
+        d->scaled = ruled;
 }
 
 const struct scale_path *desk_scaled_at(const struct desk *d, struct field_path p) {
@@ -26,6 +52,13 @@ const struct scale_path *desk_scaled_at(const struct desk *d, struct field_path 
                 if (field_path_covers(p, d->scaled[i].path))
                         return &d->scaled[i];
         return NULL;
+}
+
+bool desk_meets_scaled(const struct desk *d, struct field_path p) {
+        for (size_t i = 0; i < d->scaled_count; i++)
+                if (field_path_covers(p, d->scaled[i].path) || field_path_covers(d->scaled[i].path, p))
+                        return true;
+        return false;
 }
 
 static struct str state_text(struct desk *d, const struct scale_state *s) {
@@ -129,16 +162,23 @@ static bool is_held(const struct desk *d, const struct scale_path *s) {
         return d->in->replicas_hold && !(s->component.n && ours);
 }
 
+static void yield_to_scaler(struct desk *d, const struct scale_path *s) {
+        struct policy_answer answer = ask_for_scaler(d, s);
+
+        desk_yield_path(d, s->path,
+                        (struct decide_note){ .kind = desk_note_kind(&answer),
+                                              .owner = state_text(d, &s->state),
+                                              .subresource = STR("scale"),
+                                              .rule = answer.rule,
+                                              .place = answer.place });
+}
+
 void desk_yield_scaled(struct desk *d) {
         for (size_t i = 0; i < d->scaled_count; i++) {
                 const struct scale_path *s = &d->scaled[i];
 
                 if (scale_state_yields(&s->state))
-                        desk_yield_path(d, s->path,
-                                        (struct decide_note){ .kind = DECIDE_YIELDED,
-                                                              .owner = state_text(d, &s->state),
-                                                              .subresource = STR("scale"),
-                                                              .rule = "a scaler owns replicas" });
+                        yield_to_scaler(d, s);
                 else if (is_held(d, s))
                         desk_yield_path(d, s->path,
                                         (struct decide_note){ .kind = DECIDE_HELD,

@@ -80,7 +80,7 @@ enum policy_class policy_classify(struct str manager, enum managed_operation ope
         /* Our name is ours as an applier; an Update entry under it is a stray write, of nobody in particular. */
         if (class == POLICY_OURS && (operation != MANAGED_APPLY || subresource.n))
                 return POLICY_NOBODY;
-        if (class == POLICY_UNKNOWN && str_eqc(subresource, "scale"))
+        if ((class == POLICY_UNKNOWN || class == POLICY_CONTROLLER) && str_eqc(subresource, "scale"))
                 return POLICY_SCALER;
         return class;
 }
@@ -120,6 +120,21 @@ static bool scale_matches(const struct policy_rule *r, const struct policy_quest
         return q->is_replicas && q->scale && (r->scale & 1u << q->scale->verdict);
 }
 
+static bool selects(const char *pattern, struct str name) {
+        return !pattern || name_matches(pattern, name);
+}
+
+bool policy_rule_selects(const struct policy_rule *r, const struct policy_object *o) {
+        if (!o)
+                return !r->group && !r->kind && !r->ns && !r->object && !r->application;
+        return selects(r->group, o->group) && selects(r->kind, o->kind) && selects(r->ns, o->ns) &&
+               selects(r->object, o->name) && selects(r->application, o->application);
+}
+
+bool policy_rule_is_ownerless(const struct policy_rule *r) {
+        return !r->manager && !r->subresource && !r->classes && !r->scale;
+}
+
 static bool rule_matches(const struct policy_rule *r, const struct policy_question *q, enum policy_class class) {
         if (r->manager && !name_matches(r->manager, q->manager))
                 return false;
@@ -129,9 +144,9 @@ static bool rule_matches(const struct policy_rule *r, const struct policy_questi
                 return false;
         if (r->leftover && !q->leftover)
                 return false;
-        if (r->path && !field_path_covers(*r->path, q->path))
+        if (r->path && field_pattern_fit(*r->path, q->path) != PATTERN_COVERS)
                 return false;
-        return scale_matches(r, q);
+        return policy_rule_selects(r, q->object) && scale_matches(r, q);
 }
 
 struct policy_answer policy_decide(const struct policy *p, const struct policy_question *q) {
@@ -140,11 +155,11 @@ struct policy_answer policy_decide(const struct policy *p, const struct policy_q
 
         for (size_t i = 0; p && i < p->count; i++)
                 if (rule_matches(&p->rules[i], q, class))
-                        return (struct policy_answer){ p->rules[i].action, class, p->rules[i].name };
+                        return (struct policy_answer){ p->rules[i].action, class, p->rules[i].name, p->rules[i].place };
         /* The last built-in rule matches everything. */
         while (!rule_matches(rule, q, class))
                 rule++;
-        return (struct policy_answer){ rule->action, class, rule->name };
+        return (struct policy_answer){ rule->action, class, rule->name, NULL };
 }
 
 static const char *const class_names[] = {
@@ -164,12 +179,46 @@ const char *policy_class_name(enum policy_class class) {
         return class_names[class];
 }
 
-const char *policy_action_name(enum policy_action action) {
-        static const char *const names[] = {
-                [POLICY_REPORT] = "report",
-                [POLICY_TAKE] = "take",
-                [POLICY_YIELD] = "yield",
-        };
+static const char *const action_names[] = {
+        [POLICY_REPORT] = "report",
+        [POLICY_TAKE] = "take",
+        [POLICY_YIELD] = "yield",
+};
 
-        return names[action];
+const char *policy_action_name(enum policy_action action) {
+        return action_names[action];
+}
+
+bool policy_action_from_word(struct str word, enum policy_action *ret_action) {
+        for (size_t i = 0; i < ARRAY_LEN(action_names); i++) {
+                if (!str_eqc(word, action_names[i]))
+                        continue;
+                *ret_action = (enum policy_action)i;
+                return true;
+        }
+        return false;
+}
+
+/* Words of rules; truce's own entries are no class that a rule may be about. */
+static const struct class_word {
+        const char *word;
+        enum policy_class class;
+} class_words[] = {
+        { "person", POLICY_PERSON },   { "client", POLICY_CLIENT },         { "nobody", POLICY_NOBODY },
+        { "ancient", POLICY_ANCIENT }, { "scaler", POLICY_SCALER },         { "controller", POLICY_CONTROLLER },
+        { "gitops", POLICY_GITOPS },   { "unknown", POLICY_UNKNOWN },
+};
+
+const char *policy_class_word(size_t i) {
+        return i < ARRAY_LEN(class_words) ? class_words[i].word : NULL;
+}
+
+bool policy_class_from_word(struct str word, enum policy_class *ret_class) {
+        for (size_t i = 0; i < ARRAY_LEN(class_words); i++) {
+                if (!str_eqc(word, class_words[i].word))
+                        continue;
+                *ret_class = class_words[i].class;
+                return true;
+        }
+        return false;
 }

@@ -3,14 +3,19 @@
  * What to do about another owner of a path we want: take it, yield it, or leave it and report.
  *
  * First the manager is classified (a table of names: people's tools, client-side leftovers, controllers, other GitOps
- * tools …), then rules are tried in order; the first that matches decides and names itself. The built-in rules are
- * part 1's policy: take from kubectl, people and `before-first-apply`; yield what a scaler scales; report the rest.
- * More rules may be put in front of them.
+ * tools …), then rules are tried in order; the first that matches decides and names itself: the application's, the
+ * agent's, the built-in ones (take from kubectl, people and `before-first-apply`; yield what a scaler scales; report the
+ * rest).
+ *
+ * A rule that names no owner (manager, class, subresource) but a path, and yields, leaves the path out of what is applied
+ * whoever owns it, also when that is truce alone: then it is handed over (own/decide.h). Rules with an owner speak of
+ * that owner's paths only.
  */
 #ifndef TRUCE_OWN_POLICY_H
 #define TRUCE_OWN_POLICY_H
 
 #include "own/managed.h"
+#include "own/path_read.h"
 #include "own/scaler.h"
 
 enum policy_class {
@@ -32,14 +37,20 @@ enum policy_action {
         POLICY_YIELD,  /* leave the path to its owner; no drift */
 };
 
-/* NULL and zero fields match everything. Plain data so that configuration can make more of them. */
+/*
+ * NULL and zero fields match everything. Names are exact, or end in one '*' for any rest. Plain data so that
+ * configuration can make more of them.
+ */
 struct policy_rule {
         const char *name;              /* shown to people */
-        const char *manager;           /* exact, or with one trailing '*' */
+        const char *place;             /* "agent.yaml:12"; NULL: built in */
+        const char *group;             /* "" is the core group */
+        const char *kind, *ns, *object, *application;
+        const char *manager;
         const char *subresource;       /* "" only the object itself, NULL any */
         unsigned classes;              /* bits 1u << enum policy_class; 0: any */
         unsigned scale;                /* bits 1u << enum scale_verdict of a replicas path; 0: any path */
-        const struct field_path *path; /* this path and everything below; NULL: any */
+        const struct field_path *path; /* a pattern: what it covers (own/path_read.h); NULL: any */
         bool leftover;                 /* only what is left of an earlier deployer */
         enum policy_action action;
 };
@@ -49,7 +60,14 @@ struct policy {
         size_t count;
 };
 
+/* The object that is asked about, as rules select it. */
+struct policy_object {
+        struct str group, kind, ns, name;
+        struct str application; /* whose desired object it is */
+};
+
 struct policy_question {
+        const struct policy_object *object; /* NULL: not known; only rules that select none match */
         struct str manager;
         struct str subresource;
         enum managed_operation operation;
@@ -62,15 +80,28 @@ struct policy_question {
 struct policy_answer {
         enum policy_action action;
         enum policy_class class;
-        const char *rule; /* never NULL */
+        const char *rule;  /* never NULL */
+        const char *place; /* of a configured rule; NULL: built in */
 };
 
+/* `kube-controller-manager` is a controller, and a scaler where it wrote /scale. */
 enum policy_class policy_classify(struct str manager, enum managed_operation operation, struct str subresource);
 /* Is it a person at a keyboard (for scale entries: a manual scale)? */
 bool policy_is_person(struct str manager);
 
 /* `p` may be NULL: built-in rules only. Always answers. */
 struct policy_answer policy_decide(const struct policy *p, const struct policy_question *q);
+
+/* Does the rule speak of a path whoever owns it? */
+bool policy_rule_is_ownerless(const struct policy_rule *r);
+/* Does it select the object? */
+bool policy_rule_selects(const struct policy_rule *r, const struct policy_object *object);
+
+/* "person", "client", "nobody", "ancient", "scaler", "controller", "gitops", "unknown": false for another word. */
+bool policy_class_from_word(struct str word, enum policy_class *ret_class);
+/* The words above, for hints and documentation; and those of actions. NULL when `i` is past the last. */
+const char *policy_class_word(size_t i);
+bool policy_action_from_word(struct str word, enum policy_action *ret_action);
 
 const char *policy_class_name(enum policy_class class);
 const char *policy_action_name(enum policy_action action);

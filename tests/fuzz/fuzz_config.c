@@ -11,6 +11,8 @@ static void check_app(const struct config *c, const struct config_app *app) {
         HOLDS(str_find(app->instance, ':', 0) < 0);
         HOLDS(app->retry.limit >= -1 && app->retry.factor >= 1 && app->retry.first_ms >= 0 && app->retry.max_ms >= 0);
         HOLDS(p.own_namespace.n > 0);
+        for (size_t i = 0; i < app->policy.count; i++)
+                HOLDS(app->policy.rules[i].name && app->policy.rules[i].place);
 }
 
 static void check_problems(const struct config *c) {

@@ -296,6 +296,7 @@ static void do_rules(const struct deed *d) {
 
 static void do_restart(const struct deed *d) {
         wire_keep_writes(d->w->wire, scenario_bool(d->step, "keepWrites", false));
+        world_reconfigure(d->w, value_getc(d->step, "agent"));
         world_restart(d->w, scenario_ms(d->step, "down", 0));
 }
 
@@ -393,7 +394,8 @@ static const struct verb verbs[] = {
                                  { "code", WORD_TEXT, .among = GIT_CODES }, { "times", WORD_NUMBER } } },
         { do_slow_git, false, { { "slowGit", WORD_TIME } } },
         { do_rules, false, { { "rules", WORD_MAP } } },
-        { do_restart, false, { { "restart", WORD_FLAG }, { "down", WORD_TIME }, { "keepWrites", WORD_FLAG } } },
+        { do_restart, false, { { "restart", WORD_FLAG }, { "down", WORD_TIME }, { "keepWrites", WORD_FLAG },
+                                { "agent", WORD_MAP } } },
         { do_compact, false, { { "compact", WORD_FLAG } } },
         { do_drop_watches, false, { { "dropWatches", WORD_FLAG } } },
         { do_server, false, { { "server", WORD_TEXT, .among = " away back " } } },

@@ -6,10 +6,6 @@
 
 #define URL "https://git.example/shop.git"
 
-static void complain(void *ctx, uint32_t line, const char *message) {
-        err_set(ctx, ERR_INVAL, "line %u, agent: %s", line, message);
-}
-
 static int add_app(struct config *c, const struct value *app, struct err *err) {
         struct config_app_flags flags = {
                 .name = scenario_text(app, "name", "shop"),
@@ -27,16 +23,36 @@ static int add_app(struct config *c, const struct value *app, struct err *err) {
         return config_add_flags(c, &flags, err);
 }
 
-struct config *config_of(const struct value *scenario, struct err *err) {
-        const struct value *apps = value_getc(scenario, "apps"), *agent = value_getc(scenario, "agent");
-        _cleanup_(config_freep) struct config *c = config_new();
-        struct option_group group = { "agent", config_agent_options, config_agent_option_count, &c->agent };
+/* An Agent document with this spec. */
+static int read_agent(const struct value *spec, struct config **ret, struct err *err) {
+        static const char head[] = "{\"apiVersion\":\"truce.dev/v1alpha1\",\"kind\":\"Agent\",\"metadata\":{\"name\":\"a\"},\"spec\":";
+        _cleanup_(buf_done) struct buf text = buf_make(1 << 20);
+
+        buf_addc(&text, head);
+        value_print(spec, &text);
+        buf_addch(&text, '}');
+        int r = config_load_text(buf_str(&text), STR("agent"), ret, err);
+
+        if (r < 0)
+                err_set(err, ERR_INVAL, "line %u, agent: %.*s", spec->line, STR_FMT((*ret)->problems[0].message));
+        return r;
+}
+
+struct config *config_of(const struct value *scenario, const struct value *agent, struct err *err) {
+        const struct value *apps = value_getc(scenario, "apps");
+        _cleanup_(config_freep) struct config *c = NULL;
         int r = 0;
 
+        if (!agent)
+                agent = value_getc(scenario, "agent");
+        if (agent)
+                r = read_agent(agent, &c, err);
+        else
+                c = config_new();
+        if (r < 0)
+                return NULL;
         c->agent.installation_id = STR(SIM_INSTALLATION);
         c->agent.ns = STR(SIM_NAMESPACE);
-        if (agent && options_read(&group, 1, agent, c->arena, complain, err))
-                return NULL;
         for (size_t i = 0; r == 0 && i < value_count(apps); i++)
                 r = add_app(c, apps->list.items[i], err);
         if (r == 0 && !apps)

@@ -8,7 +8,7 @@
 
 #include "agent/config.h"
 
-/* NULL and *err for a key that is not known. */
-struct config *config_of(const struct value *scenario, struct err *err);
+/* `agent` instead of the scenario's own, after a restart; may be NULL. NULL and *err for a key that is not known. */
+struct config *config_of(const struct value *scenario, const struct value *agent, struct err *err);
 
 #endif

@@ -129,7 +129,7 @@ static int play_file(struct totals *t, const char *file) {
                 fprintf(stderr, "sim: %s\n", err.msg);
                 return 2;
         }
-        config = config_of(scenario->doc, &err);
+        config = config_of(scenario->doc, NULL, &err);
         if (!config) {
                 fprintf(stderr, "sim: %s: %s\n", file, err.msg);
                 return 2;

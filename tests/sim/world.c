@@ -54,6 +54,10 @@ bool world_is_plain(const struct world *w) {
         return w->spec->moment == MOMENT_NEVER && !w->spec->chaos;
 }
 
+void world_reconfigure(struct world *w, const struct value *agent) {
+        w->next_agent = agent;
+}
+
 int64_t world_now_ms(const struct world *w) {
         return trace_now_ms(&w->trace);
 }
@@ -170,10 +174,28 @@ static void agent_dies(struct world *w) {
                 world_fail(w, "a dead agent still waits for %u answers", wire_calls(w->wire));
 }
 
+/* Between two lives: the agent reads its documents at start only. */
+static void reconfigure_if_due(struct world *w) {
+        const struct value *agent = TAKE_PTR(w->next_agent);
+        struct config *c;
+        struct err err;
+
+        if (!agent)
+                return;
+        c = config_of(w->doc, agent, &err);
+        if (!c) {
+                world_fail(w, "%s", err.msg);
+                return;
+        }
+        config_free(w->config);
+        w->config = c;
+}
+
 static void restart_if_due(struct world *w) {
         if (w->restart_due && w->agent) {
                 agent_dies(w);
                 w->birth_ms = loop_now_ms(w->loop) + w->down_ms;
+                reconfigure_if_due(w);
         }
         w->restart_due = false;
         if (!w->agent && !w->failure && loop_now_ms(w->loop) >= w->birth_ms)
@@ -527,7 +549,7 @@ static void begin(struct world *w, const struct run_spec *spec) {
         w->repo = repo_new(w->loop);
         w->wire = wire_new(w->sandbox, STR(SIM_USER), &hooks, w);
         sandbox_observe(w->sandbox, on_commit, w);
-        w->config = config_of(w->doc, &err);
+        w->config = config_of(w->doc, NULL, &err);
         if (!w->config) {
                 world_fail(w, "%s", err.msg);
                 return;

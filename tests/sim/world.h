@@ -52,6 +52,7 @@ struct world {
         struct wire *wire;
         struct repo *repo;
         struct config *config;
+        const struct value *next_agent; /* Agent settings from the next restart on; NULL: as they are */
         struct agent *agent;
         struct check *check;
         struct trace trace;
@@ -96,6 +97,8 @@ void world_fail(struct world *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Something happened that the agent may have to react to. */
 void world_changed(struct world *w);
 /* The agent dies at the end of this turn, and another is born `down_ms` later. */
+/* From its next start on the agent has these settings. Borrowed. */
+void world_reconfigure(struct world *w, const struct value *agent);
 void world_restart(struct world *w, int64_t down_ms);
 /* Neither faults of the runner's own nor a death: all that the scenario says must come about. */
 bool world_is_plain(const struct world *w);

@@ -192,6 +192,7 @@ static void managers_are_classified_by_name_and_operation(void **state) {
                 { "argocd-controller", "", MANAGED_APPLY, POLICY_GITOPS },
                 { "helm", "", MANAGED_UPDATE, POLICY_GITOPS },
                 { "kube-controller-manager", "", MANAGED_UPDATE, POLICY_CONTROLLER },
+                { "kube-controller-manager", "scale", MANAGED_UPDATE, POLICY_SCALER },
                 { "my-operator", "", MANAGED_UPDATE, POLICY_UNKNOWN },
                 { "my-operator", "scale", MANAGED_UPDATE, POLICY_SCALER },
                 { "kubectlx", "", MANAGED_UPDATE, POLICY_UNKNOWN },
