@@ -224,6 +224,7 @@ static void record(struct look *l, struct record *e) {
 /* ---- the callers' words ---- */
 
 /* The rest of what is too long is cut off, between characters. */
+static struct str text_of(struct arena *a, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 static struct str text_of(struct arena *a, const char *fmt, va_list ap) {
         _cleanup_(buf_done) struct buf b = buf_make(64 * 1024);
 
