@@ -105,12 +105,11 @@ static void add_custom_cell(struct buf *out, const struct value *column, const s
         const struct value *v = column_value(object, value_text(value_getc(column, "jsonPath")), now->arena);
         struct str type = value_text(value_getc(column, "type"));
         bool is_number = value_is(v, VALUE_INT) || value_is(v, VALUE_DECIMAL);
+        bool is_there = v && v->kind != VALUE_NULL;
 
-        if (!v || v->kind == VALUE_NULL)
-                buf_addc(out, "null");
-        else if (str_eqc(type, "date"))
+        if (is_there && str_eqc(type, "date"))
                 add_custom_age(out, v, now);
-        else if (str_eqc(type, "string"))
+        else if (is_there && str_eqc(type, "string"))
                 add_custom_text(out, v);
         else if (str_eqc(type, "integer") && value_is(v, VALUE_DECIMAL))
                 add_custom_whole(out, v);
