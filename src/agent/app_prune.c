@@ -13,7 +13,8 @@
 #define PRUNE_RETRY_MS 5000     /* after a refusal */
 /*
  * A creation that was under way when its object left Git, or when an agent died, may still arrive. So long what was
- * announced and is not there is remembered, for what then comes would be known to nobody.
+ * announced and is not there is remembered, for what then comes would be known to nobody. What an earlier process has
+ * buried was waited for: a one-shot sync ends before the time is over, and the next one forgets.
  */
 #define PRUNE_ARRIVAL_MS 15000
 
@@ -441,7 +442,8 @@ static void begin_run(struct app *app, const struct prune_plan *plan) {
 static bool may_arrive(struct app *app, const struct inventory_entry *e) {
         int64_t until_ms = app->set_ms + PRUNE_ARRIVAL_MS;
 
-        if (!(e->flags & INVENTORY_PENDING) || until_ms <= loop_now_ms(app->env.loop))
+        if (!(e->flags & INVENTORY_PENDING) || until_ms <= loop_now_ms(app->env.loop) ||
+            ((e->flags & INVENTORY_TOMBSTONE) && !e->buried))
                 return false;
         app->forget_at_ms = until_ms;
         app_wake(app, until_ms);
@@ -452,6 +454,7 @@ static void bury(struct app *app, struct inventory_entry *e) {
         if (e->flags & INVENTORY_TOMBSTONE)
                 return;
         e->flags |= INVENTORY_TOMBSTONE;
+        e->buried = true;
         app->inventory_dirty = true;
 }
 

@@ -3,6 +3,7 @@
  * `truce owners KIND/NAME`: who owns each path of an object, what truce does about it, and by which rule. It asks the
  * engine itself about the newest commit and the live object; it sends and writes nothing but reads.
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/yaml.h"
@@ -166,8 +167,10 @@ static int find(const struct owners *o, struct found *ret, struct err *err) {
                                 f = (struct found){ app, d };
                 }
         }
+        if (!f.desired)
+                return not_found(o, r, err);
         *ret = f;
-        return f.desired ? 0 : not_found(o, r, err);
+        return 0;
 }
 
 /* --- the live object ---------------------------------------------------------------------------------------------- */
@@ -221,11 +224,13 @@ static void print(const struct owners *o, const struct owners_view *v) {
 static int show(struct owners *o, struct err *err) {
         struct loop *loop = o->oneshot.session.loop;
         struct app_explanation x;
-        struct found f;
+        struct found f = { 0 };
         int r = find(o, &f, err);
 
-        if (r == 0)
-                r = read_live(o, f.desired, err);
+        if (r < 0)
+                return r;
+        assert(f.desired);
+        r = read_live(o, f.desired, err);
         if (r == 0)
                 r = app_explain(f.app, f.desired->id, buf_str(&o->live), o->arena, &x, err);
         if (r < 0)

@@ -48,12 +48,15 @@ static int bad(struct reading *r, const char *what) {
         return err_set(r->err, ERR_INVAL, "path \"%.*s\": %s", STR_FMT(r->text), what);
 }
 
-static int read_scalar(struct reading *r, const struct value **ret) {
+/* NULL: what is there is bad. */
+static const struct value *read_scalar(struct reading *r) {
         struct str text = take_scalar(r);
+        const struct value *value;
 
-        if (!text.n || json_parse(text, r->a, ret, NULL) < 0 || (*ret)->kind == VALUE_LIST || (*ret)->kind == VALUE_MAP)
-                return bad(r, "the value of a key is JSON: [name=\"api\"], [port=80]");
-        return 0;
+        if (text.n && json_parse(text, r->a, &value, NULL) == 0 && value->kind != VALUE_LIST && value->kind != VALUE_MAP)
+                return value;
+        bad(r, "the value of a key is JSON: [name=\"api\"], [port=80]");
+        return NULL;
 }
 
 /* `name="api",port=80` */
@@ -69,8 +72,10 @@ static int read_keys(struct reading *r) {
 
                 if (!name.n || !looking_at(r, '='))
                         res = bad(r, "in brackets stands [key=\"value\"] of a list item, or [\"name\"] of a map");
-                else if (r->at++, (res = read_scalar(r, &value)) == 0)
+                else if (r->at++, (value = read_scalar(r)))
                         value_map_add(&b, arena_str(r->a, name), value, 0);
+                else
+                        res = ERR_INVAL;
                 count++;
         } while (res == 0 && looking_at(r, ','));
         value = value_map_end(&b, r->a, 0);
@@ -82,25 +87,25 @@ static int read_keys(struct reading *r) {
 }
 
 static int read_name_in_brackets(struct reading *r) {
-        const struct value *name;
-        int res = read_scalar(r, &name);
+        const struct value *name = read_scalar(r);
 
-        if (res == 0)
-                add(r, path_field(name->text));
-        return res;
+        if (!name)
+                return ERR_INVAL;
+        add(r, path_field(name->text));
+        return 0;
 }
 
 static int read_set_item(struct reading *r) {
         const struct value *value;
-        int res;
 
         r->at++;
-        res = read_scalar(r, &value);
-        if (res == 0 && value->kind == VALUE_NULL)
-                res = bad(r, "an item of a set is no null");
-        if (res == 0)
-                add(r, (struct path_element){ .kind = PATH_VALUE, .value = value });
-        return res;
+        value = read_scalar(r);
+        if (!value)
+                return ERR_INVAL;
+        if (value->kind == VALUE_NULL)
+                return bad(r, "an item of a set is no null");
+        add(r, (struct path_element){ .kind = PATH_VALUE, .value = value });
+        return 0;
 }
 
 /* An index, or the keys of an item. */

@@ -249,7 +249,7 @@ static void tell_known(struct controllers *ctl, enum res res, const struct versi
 
         ctl->orphans[res] += is_orphan(res, after);
         ctl->orphans[res] -= is_orphan(res, before);
-        if (res == RES_POD && !before)
+        if (res == RES_POD && !before && after)
                 pod_note_address(ctl, after->value);
         if (!after)
                 forget(ctl, res, before);

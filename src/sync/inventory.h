@@ -47,6 +47,7 @@ struct inventory_entry {
         struct hash128 fingerprint;
         bool has_fingerprint;
         unsigned flags;     /* enum inventory_flag */
+        bool buried;        /* not stored: this process made it a tombstone */
         bool unsure;        /* not stored: it left Git, and whether it still exists could not be found out */
         int64_t held_since_ms; /* wall clock; its replicas wait since then to be taken back; 0: they do not */
 };
