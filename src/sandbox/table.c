@@ -80,7 +80,7 @@ static void add_custom_age(struct buf *out, const struct value *v, const struct 
 
 /* As Go converts: the fraction is cut off. */
 static void add_custom_whole(struct buf *out, const struct value *v) {
-        double number = strtod(v->text.p, NULL);
+        double number = v->text.n ? strtod(v->text.p, NULL) : 0;
 
         if (number > -9e18 && number < 9e18)
                 buf_addf(out, "%" PRId64, (int64_t)number);
