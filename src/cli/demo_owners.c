@@ -3,7 +3,7 @@
 #include "cli/demo_impl.h"
 #include "cli/owners_view.h"
 
-#define PATH_COLUMNS 38
+#define PATH_COLUMNS 36
 
 static const char *const shown[] = {
         ".spec.replicas",
