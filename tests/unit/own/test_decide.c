@@ -1,24 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "own_test.h"
-#include "own/decide.h"
-
-static struct arena *a;
-static struct scaler_index *ix;
-static const struct hash_key key = { 1, 2 };
-
-static int begin(void **state) {
-        (void)state;
-        a = arena_new(0);
-        ix = scaler_index_new();
-        return 0;
-}
-
-static int end(void **state) {
-        (void)state;
-        scaler_index_free(ix);
-        arena_free(a);
-        return 0;
-}
+#include "decide_test.h"
 
 static const struct value *git(const char *spec) {
         return json(a, arena_strf(a,
