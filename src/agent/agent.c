@@ -299,7 +299,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         agent->loop = l;
         agent->config = config;
         agent->options = *options;
-        agent->hooks = *hooks;
+        agent->hooks = agent_hooks_completed(hooks);
         agent->ctx = ctx;
         agent->transport = t;
         agent->client = kube_client_new(t, l);

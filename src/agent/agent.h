@@ -35,6 +35,7 @@ struct agent_revision {
         bool stands_in; /* an older commit, while the newest one cannot be put in force: heals, prunes nothing */
 };
 
+/* Functions that are NULL are not called. */
 struct agent_hooks {
         void (*outcome)(void *ctx, struct app *app, const struct outcome *outcome);
         void (*waiting)(void *ctx, struct app *app, const char *what);
@@ -47,6 +48,9 @@ struct agent_hooks {
         /* Something of the whole does not work now; `what` names it ("git", "discovery", "inventory", …). Tried again. */
         void (*trouble)(void *ctx, struct app *app, const char *what, const struct err *err);
 };
+
+/* The same with a function that does nothing in each empty place: for those who pass calls on. */
+struct agent_hooks agent_hooks_completed(const struct agent_hooks *hooks);
 
 struct agent_options {
         bool read_only;            /* diff: nothing is ever written, not even the key */

@@ -450,8 +450,7 @@ void app_scaler_changed(struct app *app, struct str id, bool is_gone) {
 
         if (!item || item->desired->state != DESIRED_OK)
                 return;
-        item->hold_until_ms = 0;
-        item_forget_hold(item);
+        item_end_hold(item);
         if (is_gone && !item->no_hold)
                 item_hold(item);
         item_queue(item);

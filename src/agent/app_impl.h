@@ -206,6 +206,8 @@ bool item_is_refused(const struct item *item, const struct live *live);
 void item_hold(struct item *item);
 /* There is no hold, or none any more: none is remembered. */
 void item_forget_hold(struct item *item);
+/* There is nothing to wait for: replicas are decided upon at once. */
+void item_end_hold(struct item *item);
 /* Keeps what there is to tell of an object's owners. */
 void item_keep_notes(struct item *item, const struct outcome *outcome);
 /* Keeps what a decision left out of our apply, for the next one. */

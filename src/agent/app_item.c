@@ -87,6 +87,11 @@ void item_forget_hold(struct item *item) {
         item->app->inventory_dirty = true;
 }
 
+void item_end_hold(struct item *item) {
+        item->hold_until_ms = 0;
+        item_forget_hold(item);
+}
+
 /* One that began in the future, by a clock that was set since, begins anew. */
 void item_hold(struct item *item) {
         struct app *app = item->app;

@@ -46,12 +46,6 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
                 demo_live_outcome(d, o);
 }
 
-static void on_waiting(void *ctx, struct app *app, const char *what) {
-        (void)ctx;
-        (void)app;
-        (void)what;
-}
-
 static void on_revision(void *ctx, struct app *app, const struct agent_revision *r, const struct desired_set *set,
                         const struct err *rejected) {
         struct demo *d = ctx;
@@ -73,12 +67,6 @@ static void on_revision(void *ctx, struct app *app, const struct agent_revision 
         }
         if (d->live)
                 demo_live_revision(d, r, set, rejected != NULL);
-}
-
-static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
-        (void)ctx;
-        (void)app;
-        (void)prune_err;
 }
 
 static void on_observed(void *ctx, struct app *app, const struct agent_timeline *timeline) {
@@ -119,8 +107,9 @@ static int load_config(struct demo *d, struct err *err) {
 }
 
 int demo_start_agent(struct demo *d, struct err *err) {
-        static const struct agent_hooks hooks = { on_outcome, on_waiting,  on_revision,
-                                                  on_settled, on_observed, on_trouble };
+        static const struct agent_hooks hooks = {
+                .outcome = on_outcome, .revision = on_revision, .observed = on_observed, .trouble = on_trouble,
+        };
         const struct agent_options options = { .keep_sources = true };
         int r = load_config(d, err);
 

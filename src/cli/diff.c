@@ -34,12 +34,6 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         show_outcome(d->show, app, o);
 }
 
-static void on_waiting(void *ctx, struct app *app, const char *what) {
-        (void)ctx;
-        (void)app;
-        (void)what;
-}
-
 static void on_revision(void *ctx, struct app *app, const struct agent_revision *r, const struct desired_set *set,
                         const struct err *rejected) {
         struct diff *d = ctx;
@@ -51,12 +45,6 @@ static void on_settled(void *ctx, struct app *app, const struct err *prune_err) 
         struct diff *d = ctx;
 
         show_settled(d->show, app, prune_err);
-}
-
-static void on_observed(void *ctx, struct app *app, const struct agent_timeline *timeline) {
-        (void)ctx;
-        (void)app;
-        (void)timeline;
 }
 
 static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
@@ -79,7 +67,10 @@ static int finish(struct diff *d) {
 }
 
 int cli_diff(int argc, char **argv) {
-        struct diff d = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble } };
+        struct diff d = { .oneshot.hooks = { .outcome = on_outcome,
+                                          .revision = on_revision,
+                                          .settled = on_settled,
+                                          .trouble = on_trouble } };
         struct oneshot *o = &d.oneshot;
         struct option_group own = { "Diff", diff_options, ARRAY_LEN(diff_options), &d.flags };
         struct err err;

@@ -102,6 +102,7 @@ int oneshot_open(struct oneshot *o, struct err *err) {
         };
         int r = session_connect(&o->session, err);
 
+        o->hooks = agent_hooks_completed(&o->hooks);
         if (r == 0)
                 r = agent_new(o->session.loop, o->session.transport, o->session.config, &options, &hooks, o, &o->agent, err);
         if (r < 0)

@@ -43,18 +43,6 @@ static const struct option_def owners_options[] = {
 
 /* --- hooks: only what keeps the answer from being given is told --------------------------------------------------- */
 
-static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
-        (void)ctx;
-        (void)app;
-        (void)o;
-}
-
-static void on_waiting(void *ctx, struct app *app, const char *what) {
-        (void)ctx;
-        (void)app;
-        (void)what;
-}
-
 static void say(const struct app *app, const struct err *err) {
         _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
 
@@ -69,18 +57,6 @@ static void on_revision(void *ctx, struct app *app, const struct agent_revision 
         (void)set;
         if (rejected)
                 say(app, rejected);
-}
-
-static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
-        (void)ctx;
-        (void)app;
-        (void)prune_err;
-}
-
-static void on_observed(void *ctx, struct app *app, const struct agent_timeline *timeline) {
-        (void)ctx;
-        (void)app;
-        (void)timeline;
 }
 
 static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
@@ -256,7 +232,7 @@ static int finish(struct owners *o) {
 }
 
 int cli_owners(int argc, char **argv) {
-        struct owners o = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble },
+        struct owners o = { .oneshot.hooks = { .revision = on_revision, .trouble = on_trouble },
                             .live = buf_make(OUT_MAX_BYTES), .arena = arena_new(0) };
         struct oneshot *one = &o.oneshot;
         struct option_group own = { "Owners", owners_options, ARRAY_LEN(owners_options), &o.flags };

@@ -64,12 +64,6 @@ static void on_settled(void *ctx, struct app *app, const struct err *prune_err) 
         show_settled(s->show, app, prune_err);
 }
 
-static void on_observed(void *ctx, struct app *app, const struct agent_timeline *timeline) {
-        (void)ctx;
-        (void)app;
-        (void)timeline;
-}
-
 static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
         struct sync *s = ctx;
 
@@ -118,7 +112,7 @@ static int finish(struct sync *s) {
 }
 
 int cli_sync(int argc, char **argv) {
-        struct sync s = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble } };
+        struct sync s = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, .trouble = on_trouble } };
         struct oneshot *o = &s.oneshot;
         struct option_group own = { "Sync", sync_options, ARRAY_LEN(sync_options), &s.flags };
         struct err err;

@@ -314,10 +314,7 @@ static void hold_kept(struct desk *d) {
         if (d->in->replicas_hold)
                 waiting = waiting_take_backs(d);
         for (size_t i = 0; i < waiting.count; i++)
-                desk_yield_path(d, waiting.paths[i],
-                                (struct decide_note){ .kind = DECIDE_HELD,
-                                                      .owner = STR(OWN_KEEPER),
-                                                      .rule = "the rule that left it went away a short while ago" });
+                desk_hold(d, waiting.paths[i], "the rule that left it went away a short while ago");
 }
 
 void desk_yield(struct desk *d) {

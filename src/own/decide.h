@@ -125,6 +125,7 @@ struct decision {
         struct managed after;        /* PATCH: for handover_check() */
         enum handover_kind handover; /* PATCH: GIVE, TAKE_BACK, or NOTHING for a take-over */
         bool has_scaler;          /* somebody scales it, or a part of it */
+        bool holds;               /* `replicas_hold` keeps a path from being taken back */
         bool omits;               /* CREATE: what the kind refuses at creation is left out; decide again afterwards */
         bool takes_replicas_back; /* this ends what a scaler or rule that is gone had left: a hold begins, see `replicas_hold` */
         bool seeds;               /* CREATE: a path that is yielded by rule is in the body; ask again with the response */

@@ -162,6 +162,11 @@ static bool is_held(const struct desk *d, const struct scale_path *s) {
         return d->in->replicas_hold && !(s->component.n && ours);
 }
 
+void desk_hold(struct desk *d, struct field_path p, const char *rule) {
+        desk_yield_path(d, p, (struct decide_note){ .kind = DECIDE_HELD, .owner = STR(OWN_KEEPER), .rule = rule });
+        d->out.holds = true;
+}
+
 static void yield_to_scaler(struct desk *d, const struct scale_path *s) {
         struct policy_answer answer = ask_for_scaler(d, s);
 
@@ -180,10 +185,7 @@ void desk_yield_scaled(struct desk *d) {
                 if (scale_state_yields(&s->state))
                         yield_to_scaler(d, s);
                 else if (is_held(d, s))
-                        desk_yield_path(d, s->path,
-                                        (struct decide_note){ .kind = DECIDE_HELD,
-                                                              .owner = STR(OWN_KEEPER),
-                                                              .rule = "its scaler went away a short while ago" });
+                        desk_hold(d, s->path, "its scaler went away a short while ago");
                 remark_scaled(d, s);
         }
 }

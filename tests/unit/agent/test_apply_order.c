@@ -30,12 +30,6 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         assert_null(o->err);
 }
 
-static void on_waiting(void *ctx, struct app *app, const char *what) {
-        (void)ctx;
-        (void)app;
-        (void)what;
-}
-
 static void on_revision(void *ctx, struct app *app, const struct agent_revision *r, const struct desired_set *set,
                         const struct err *rejected) {
         (void)ctx;
@@ -51,12 +45,6 @@ static void on_settled(void *ctx, struct app *app, const struct err *prune_err) 
         (void)app;
         assert_null(prune_err);
         w->settled++;
-}
-
-static void on_observed(void *ctx, struct app *app, const struct agent_timeline *timeline) {
-        (void)ctx;
-        (void)app;
-        (void)timeline;
 }
 
 static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
@@ -97,7 +85,9 @@ static void add(struct world *w, const char *api_version, const char *kind, unsi
 }
 
 static void sync_all(struct world *w) {
-        static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble };
+        static const struct agent_hooks hooks = {
+                .outcome = on_outcome, .revision = on_revision, .settled = on_settled, .trouble = on_trouble,
+        };
         struct agent_options options = { .open_source = open_source, .open_ctx = w };
         struct config_app_flags flags = {
                 .repo = STR("https://git.example/shop.git"), .path = STR("app"), .revision = STR("main"), .ns = STR("shop"),

@@ -24,46 +24,6 @@ struct world {
         struct buf page;
 };
 
-static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
-        (void)ctx;
-        (void)app;
-        (void)o;
-}
-
-static void on_waiting(void *ctx, struct app *app, const char *what) {
-        (void)ctx;
-        (void)app;
-        (void)what;
-}
-
-static void on_revision(void *ctx, struct app *app, const struct agent_revision *r, const struct desired_set *set,
-                        const struct err *rejected) {
-        (void)ctx;
-        (void)app;
-        (void)r;
-        (void)set;
-        (void)rejected;
-}
-
-static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
-        (void)ctx;
-        (void)app;
-        (void)prune_err;
-}
-
-static void on_observed(void *ctx, struct app *app, const struct agent_timeline *timeline) {
-        (void)ctx;
-        (void)app;
-        (void)timeline;
-}
-
-static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
-        (void)ctx;
-        (void)app;
-        (void)what;
-        (void)err;
-}
-
 static struct git_source *open_source(void *ctx, const struct config_app *app, struct err *err) {
         struct world *w = ctx;
 
@@ -79,8 +39,6 @@ static void some_stats(const struct kube_transport *t, struct kube_transport_sta
         ret_stats->calls[KUBE_GET][0] = 3;
         ret_stats->open_watches = 12;
 }
-
-static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble };
 
 /* An agent that has not been started, whose application is called `name`. */
 static void begin(struct world *w, const char *name) {
@@ -102,7 +60,7 @@ static void begin(struct world *w, const char *name) {
         w->ops = *t->ops;
         w->ops.stats = some_stats;
         t->ops = &w->ops;
-        assert_int_equal(agent_new(w->loop, t, w->config, &options, &hooks, w, &w->agent, NULL), 0);
+        assert_int_equal(agent_new(w->loop, t, w->config, &options, &(struct agent_hooks){ 0 }, w, &w->agent, NULL), 0);
         metrics_print(w->agent, 2500000, &w->page);
 }
 

@@ -26,39 +26,12 @@ struct world {
         struct buf answer;
 };
 
-static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
-        (void)ctx;
-        (void)app;
-        (void)o;
-}
-
-static void on_waiting(void *ctx, struct app *app, const char *what) {
-        (void)ctx;
-        (void)app;
-        (void)what;
-}
-
-static void on_revision(void *ctx, struct app *app, const struct agent_revision *r, const struct desired_set *set,
-                        const struct err *rejected) {
-        (void)ctx;
-        (void)app;
-        (void)r;
-        (void)set;
-        (void)rejected;
-}
-
 static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
         struct world *w = ctx;
 
         (void)app;
         (void)prune_err;
         loop_stop(w->loop);
-}
-
-static void on_observed(void *ctx, struct app *app, const struct agent_timeline *timeline) {
-        (void)ctx;
-        (void)app;
-        (void)timeline;
 }
 
 static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
@@ -82,8 +55,7 @@ static struct git_source *open_source(void *ctx, const struct config_app *app, s
 
 /* An agent that was not started, and its server on a free port. */
 static void begin(struct world *w) {
-        static const struct agent_hooks hooks = { on_outcome, on_waiting,  on_revision,
-                                                  on_settled, on_observed, on_trouble };
+        static const struct agent_hooks hooks = { .settled = on_settled, .trouble = on_trouble };
         struct config_app_flags flags = { .repo = STR("https://git.example/shop.git"),
                                           .name = STR("shop"),
                                           .path = STR("app"),

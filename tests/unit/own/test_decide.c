@@ -219,11 +219,11 @@ static void kept_replicas_come_back_after_the_hold(void **state) {
         (void)state;
         assert_int_equal(d.verdict, DECIDE_PATCH);
         assert_int_equal(d.handover, HANDOVER_TAKE_BACK);
-        assert_true(d.takes_replicas_back);
+        assert_true(d.takes_replicas_back && !d.holds);
         in.replicas_hold = true;
         d = decided(&in);
         assert_int_equal(d.verdict, DECIDE_NOTHING);
-        assert_true(noted(&d, DECIDE_HELD, ".spec.replicas"));
+        assert_true(noted(&d, DECIDE_HELD, ".spec.replicas") && d.holds);
         assert_false(d.takes_replicas_back);
         /* Git has not had the path for long: its number stays as it is. */
         in.replicas_hold = false;
