@@ -6,6 +6,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source=tests/cluster/truce.sh
 . "$(dirname "${BASH_SOURCE[0]}")/truce.sh"
+# shellcheck source=tests/cluster/replicas.sh
+. "$(dirname "${BASH_SOURCE[0]}")/replicas.sh"
 
 HOLD=3
 
@@ -42,66 +44,6 @@ hpa() {
 autoscale() {
 	kc operator patch "$1" "$2" -n "$NS" --subresource=scale --type=merge -p "{\"spec\":{\"replicas\":$3}}" \
 		--field-manager=kube-controller-manager >/dev/null
-}
-
-replicas_are() {
-	[ "$(got "$1" "$2" '{.spec.replicas}')" = "$3" ]
-}
-
-owners() {
-	kc admin get "$1" "$2" -n "$NS" --show-managed-fields -o json | python3 -c '
-import json, sys
-for e in json.load(sys.stdin)["metadata"].get("managedFields", []):
-    if "f:replicas" in e.get("fieldsV1", {}).get("f:spec", {}):
-        print(e["manager"] + ("/" + e["subresource"] if "subresource" in e else ""))'
-}
-
-owner_is() {
-	[ "$(owners "$1" "$2")" = "$3" ]
-}
-
-# Every value that was ever live, from a watch of our own: a poll would miss the short ones.
-watch_values() {
-	kc admin get "$1" "$2" -n "$NS" --watch -o 'jsonpath={.spec.replicas}{"\n"}' >"$WORK/values.$2" 2>/dev/null &
-	WATCHES+=($!)
-	wait_until 10 test -s "$WORK/values.$2"
-}
-
-# values NAME: what was seen, repeats left out.
-values() {
-	uniq "$WORK/values.$1" | tr '\n' ' ' | sed 's/ $//'
-}
-
-values_are() {
-	[ "$(values "$1")" = "$2" ]
-}
-
-# assert_values NAME WANT: what the watch shows may come a moment later.
-assert_values() {
-	wait_until 10 values_are "$1" "$2" || true
-	assert_eq "$2" "$(values "$1")" "values of $1"
-}
-
-end_watches() {
-	local pid
-	for pid in ${WATCHES[@]+"${WATCHES[@]}"}; do
-		kill "$pid" 2>/dev/null || true
-		wait "$pid" 2>/dev/null || true
-	done
-	WATCHES=()
-}
-
-# written RESOURCE NAME: the values of spec.replicas in the bodies of truce's writes since the mark, one line each.
-written() {
-	cluster audit --lines --user truce --verb patch,update,create --resource "$1" --namespace "$NS" --name "$2" \
-		--since "$MARK" | python3 -c '
-import json, sys
-for line in sys.stdin:
-    body = json.loads(line).get("requestObject")
-    if isinstance(body, dict) and "dryRun=All" not in line and "replicas" in (body.get("spec") or {}):
-        print(body["spec"]["replicas"])
-    if isinstance(body, list):
-        print(*["patch of " + op["path"] for op in body if not op["path"].startswith("/metadata/")], sep="\n", end="")'
 }
 
 no_replicas_written() {
@@ -348,7 +290,6 @@ single_runs_carry_a_hold_on() {
 
 cluster_begin
 cluster_needs own
-WATCHES=()
 truce_begin hpa
 run_cases an_hpa_from_before_its_deployment an_hpa_with_its_deployment an_hpa_after_its_deployment diff_says_whose_it_is \
 	git_removes_replicas_while_an_hpa_exists git_removes_replicas_and_brings_an_hpa a_deleted_hpa_is_waited_for \

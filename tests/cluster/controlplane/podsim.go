@@ -14,7 +14,7 @@
 //	podsim.truce.dev/exit: "0"           containers end with this code after the delay: the pod
 //	                                     becomes Succeeded (0) or Failed
 //
-// The pure part (which status a pod should have) is podstatus.go.
+// The pure part (which status a pod should have) is podstatus.go; workloads.go makes the pods of custom resources.
 package main
 
 import (
@@ -37,6 +37,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	listersv1 "k8s.io/client-go/listers/core/v1"
@@ -53,6 +54,7 @@ const (
 
 type podsim struct {
 	client   kubernetes.Interface
+	dynamic  dynamic.Interface
 	pods     listersv1.PodLister
 	queue    workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	nodeName string
@@ -82,10 +84,16 @@ func runPodsim(args []string) error {
 		return err
 	}
 
+	dynamicClient, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
 	sim := &podsim{
 		client:   client,
+		dynamic:  dynamicClient,
 		nodeName: *nodeName,
 		delay:    *delay,
 		ips:      ipPool{owners: map[netip.Addr]types.UID{}},
@@ -125,6 +133,8 @@ func (s *podsim) run(ctx context.Context, readyFile string) error {
 	for range podsimWorkers {
 		workers.Go(func() { s.work(ctx) })
 	}
+	operator := workloads{client: s.client, dynamic: s.dynamic, pods: s.pods}
+	workers.Go(func() { operator.runUntil(ctx) })
 	<-ctx.Done()
 	s.queue.ShutDown()
 	workers.Wait()
