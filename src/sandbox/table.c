@@ -105,15 +105,18 @@ static void add_custom_cell(struct buf *out, const struct value *column, const s
         const struct value *v = column_value(object, value_text(value_getc(column, "jsonPath")), now->arena);
         struct str type = value_text(value_getc(column, "type"));
         bool is_number = value_is(v, VALUE_INT) || value_is(v, VALUE_DECIMAL);
-        bool is_there = v && v->kind != VALUE_NULL;
 
-        if (is_there && str_eqc(type, "date"))
+        if (!v || v->kind == VALUE_NULL) {
+                buf_addc(out, "null");
+                return;
+        }
+        if (str_eqc(type, "date"))
                 add_custom_age(out, v, now);
-        else if (is_there && str_eqc(type, "string"))
+        else if (str_eqc(type, "string"))
                 add_custom_text(out, v);
-        else if (str_eqc(type, "integer") && value_is(v, VALUE_DECIMAL))
+        else if (str_eqc(type, "integer") && v->kind == VALUE_DECIMAL)
                 add_custom_whole(out, v);
-        else if (str_eqc(type, "boolean") ? value_is(v, VALUE_BOOL) : is_number)
+        else if (str_eqc(type, "boolean") ? v->kind == VALUE_BOOL : is_number)
                 value_print(v, out);
         else
                 buf_addc(out, "null");
