@@ -74,6 +74,15 @@ static void begin_pause(struct item *item, struct fight *f, int64_t now_ms, stru
         app_status_changed(app);
 }
 
+static struct fight_rule fight_rule_of(const struct config_agent *agent) {
+        return (struct fight_rule){
+                .turns = (unsigned)agent->fight_turns,
+                .window_ms = agent->fight_window_ms,
+                .pause_ms = agent->fight_pause_ms,
+                .max_pause_ms = agent->fight_max_pause_ms,
+        };
+}
+
 void item_note_write(struct item *item, const struct value *before, const struct managed *owners,
                      const struct value *after, const struct fieldset *ours, const struct schema *type,
                      struct arena *a) {
@@ -81,6 +90,7 @@ void item_note_write(struct item *item, const struct value *before, const struct
         struct hash128 text = hash128(&no_key, item->desired->text);
         bool heals = hash128_eq(text, item->written);
         int64_t now_ms = loop_now_ms(item->app->env.loop);
+        struct fight_rule rule = fight_rule_of(item->app->env.agent);
         const struct field_path *paths;
 
         item->written = text;
@@ -88,7 +98,7 @@ void item_note_write(struct item *item, const struct value *before, const struct
                 return;
         size_t count = fight_paths(before, after, ours, type, a, &paths);
         for (size_t i = 0; i < count; i++)
-                if (fight_note(&item->fights, &fight_default, paths[i], fight_opponent(owners, paths[i]), now_ms))
+                if (fight_note(&item->fights, &rule, paths[i], fight_opponent(owners, paths[i]), now_ms))
                         begin_pause(item, fight_find(&item->fights, paths[i]), now_ms, a);
 }
 
@@ -138,7 +148,7 @@ bool item_read_lease(struct item *item, const struct value *live, const struct m
         if (!lease.n)
                 return true;
         if (!lease_is_known(item, lease)) {
-                enum lease_state state = lease_read(live, owners, &until_ms);
+                enum lease_state state = lease_read(live, owners, wall_ms, item->app->env.agent->max_override_ms, &until_ms);
 
                 if (state == LEASE_NEEDS_TIMES && !full)
                         return false;

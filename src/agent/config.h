@@ -133,6 +133,11 @@ struct config_agent {
         int64_t prune_max_percent;
         bool prune_budget;             /* false: no budget */
         int extra_paths;               /* enum config_extra_paths */
+        int64_t fight_turns;           /* of own/fight.h, with the three below */
+        int64_t fight_window_ms;
+        int64_t fight_pause_ms;
+        int64_t fight_max_pause_ms;
+        int64_t max_override_ms;       /* no lease of a person lasts longer (agent/lease.h) */
         int64_t replicas_hold_ms;      /* how long replicas stay as they are after their scaler went (design §6.5) */
         bool allow_file_repositories;  /* file:// in Application documents */
         bool allow_own;                /* Git may name truce's own objects */

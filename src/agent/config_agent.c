@@ -2,6 +2,7 @@
 /* The Agent document (truce.dev/v1alpha1) and the flags of the same names. */
 #include "agent/config_impl.h"
 #include "base/log.h"
+#include "own/fight.h"
 #include "sync/prune.h"
 
 #define AT(field) offsetof(struct config_agent, field)
@@ -61,6 +62,17 @@ const struct option_def config_agent_options[] = {
         { .name = "extra-paths", .key = "ownership.extraPaths", .type = OPTION_CHOICE, .at = AT(extra_paths),
           .choices = extra_paths, .fallback = "remove",
           .help = "what people add to objects by hand, where self-heal is on: remove it, or only report it" },
+        /* Six turns are three of theirs and three of ours: two would catch an ordinary edit that is healed. */
+        { .key = "ownership.fights.turns", .type = OPTION_NUMBER, .at = AT(fight_turns), .fallback = "6", .min = 2,
+          .max = FIGHT_MAX_TURNS, .hidden = true, .help = "a field that changes hands this often in a window is left alone" },
+        { .key = "ownership.fights.window", .type = OPTION_DURATION, .at = AT(fight_window_ms), .fallback = "1m",
+          .min = 1000, .max = HOUR, .hidden = true, .help = "how long turns count" },
+        { .key = "ownership.fights.pause", .type = OPTION_DURATION, .at = AT(fight_pause_ms), .fallback = "1m", .min = 1000,
+          .max = 24 * HOUR, .hidden = true, .help = "how long a contested field is left alone at first" },
+        { .key = "ownership.fights.maxPause", .type = OPTION_DURATION, .at = AT(fight_max_pause_ms), .fallback = "1h",
+          .min = 1000, .max = 24 * HOUR, .hidden = true, .help = "and at most, as it doubles" },
+        { .key = "ownership.maxOverride", .type = OPTION_DURATION, .at = AT(max_override_ms), .fallback = "24h", .min = 0,
+          .max = 30 * 24 * HOUR, .hidden = true, .help = "how long a person may keep a change at most" },
         { .name = "allow-file-repositories", .key = "allowFileRepositories", .type = OPTION_BOOL,
           .at = AT(allow_file_repositories), .help = "let Application documents name folders of this machine" },
         { .name = "allow-own-objects", .key = "allowOwnObjects", .type = OPTION_BOOL, .at = AT(allow_own),

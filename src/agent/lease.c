@@ -33,12 +33,27 @@ static bool has_times(const struct managed *m) {
         return false;
 }
 
-enum lease_state lease_read(const struct value *live, const struct managed *m, int64_t *ret_until_ms) {
+/* A moment that is too far away: counted from its writing, or from now where nobody is known to have written it. */
+static enum lease_state cut_short(const struct managed *m, int64_t now_ms, int64_t max_ms, int64_t *until_ms) {
+        int64_t from_ms;
+
+        if (!has_times(m))
+                return LEASE_NEEDS_TIMES;
+        if (!when_parse(written_at(m, LEASE_UNTIL), &from_ms))
+                from_ms = now_ms;
+        *until_ms = from_ms + max_ms;
+        return LEASE_READ;
+}
+
+enum lease_state lease_read(const struct value *live, const struct managed *m, int64_t now_ms, int64_t max_ms,
+                            int64_t *ret_until_ms) {
         struct str until = annotation(live, LEASE_UNTIL), duration = annotation(live, LEASE_FOR);
         int64_t length_ms, from_ms;
 
+        if (until.n && !when_parse(until, ret_until_ms))
+                return LEASE_BAD;
         if (until.n)
-                return when_parse(until, ret_until_ms) ? LEASE_READ : LEASE_BAD;
+                return *ret_until_ms - now_ms > max_ms ? cut_short(m, now_ms, max_ms, ret_until_ms) : LEASE_READ;
         if (!duration.n)
                 return LEASE_NONE;
         if (!duration_parse(duration, &length_ms))
@@ -47,6 +62,6 @@ enum lease_state lease_read(const struct value *live, const struct managed *m, i
                 return LEASE_NEEDS_TIMES;
         if (!when_parse(written_at(m, LEASE_FOR), &from_ms))
                 return LEASE_BAD;
-        *ret_until_ms = from_ms + length_ms;
+        *ret_until_ms = from_ms + (length_ms < max_ms ? length_ms : max_ms);
         return LEASE_READ;
 }

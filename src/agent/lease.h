@@ -29,7 +29,11 @@ enum lease_state {
 /* Tells leases of an object apart, by their annotations' text; empty: there is none. Borrowed. */
 struct str lease_text(const struct value *live);
 
-/* `m` are the owners of `live`. The end in ms of Unix time. */
-enum lease_state lease_read(const struct value *live, const struct managed *m, int64_t *ret_until_ms);
+/*
+ * `m` are the owners of `live`. The end in ms of Unix time, never later than `max_ms` after the write of whoever set it,
+ * which takes times only for a moment that is further away than that.
+ */
+enum lease_state lease_read(const struct value *live, const struct managed *m, int64_t now_ms, int64_t max_ms,
+                            int64_t *ret_until_ms);
 
 #endif

@@ -121,7 +121,7 @@ static int make_decision(struct op *op, struct err *err) {
         struct item *item = op->item;
         int r = decide_as(op, op->mode, err);
 
-        if (r == 0 && op->decision.has_scaler && !op->decision.holds)
+        if (r == 0 && op->in.replicas_hold && op->decision.has_scaler && !op->decision.holds)
                 item_end_hold(item);
         if (r < 0 || !takes_replicas_back(op) || item->no_hold || item->replicas_left || item->hold_until_ms)
                 return r;

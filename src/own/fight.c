@@ -4,11 +4,6 @@
 #include <assert.h>
 
 #define MINUTE_MS (60 * INT64_C(1000))
-#define HOUR_MS   (60 * MINUTE_MS)
-
-const struct fight_rule fight_default = {
-        .turns = 6, .window_ms = MINUTE_MS, .pause_ms = MINUTE_MS, .max_pause_ms = HOUR_MS,
-};
 
 static void forget(struct fight *f) {
         arena_free(f->arena);

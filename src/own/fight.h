@@ -29,9 +29,6 @@ struct fight_rule {
         int64_t max_pause_ms;
 };
 
-/* Six turns are three of theirs and three of ours: two would catch an ordinary edit that is healed. */
-extern const struct fight_rule fight_default;
-
 /* One path's history. */
 struct fight {
         struct field_path path; /* of `arena` */

@@ -27,6 +27,7 @@ struct check {
 struct write {
         char *all; /* method, path and body */
         char *object;
+        uint64_t changes; /* of the object, when it was sent or, if it changed it, done */
 };
 
 static void drop_write(void *p) {
@@ -191,7 +192,7 @@ void check_write(struct check *c, const struct sandbox_request *req, uint64_t nu
 
         if (map_find(c->done, all) && number_in(c->done, all) == number_in(c->changes, object))
                 world_fail(c->world, "a write that was done already, and nothing has changed since: %.*s", STR_FMT(req->path));
-        *write = (struct write){ str_dup(all), str_dup(object) };
+        *write = (struct write){ str_dup(all), str_dup(object), number_in(c->changes, object) };
         map_set(c->under_way, number_key(number, a), write);
 }
 
@@ -202,14 +203,24 @@ void check_answer(struct check *c, uint64_t number, int status) {
         if (!write)
                 return;
         if (status >= 200 && status < 300)
-                set_number(c->done, str_from(write->all), number_in(c->changes, str_from(write->object)));
+                set_number(c->done, str_from(write->all), write->changes);
         drop_write(write);
 }
 
 static void note_change(struct check *c, const struct sandbox_commit *commit, struct arena *a) {
         struct str object = object_of_commit(commit, a);
 
-        set_number(c->changes, object, number_in(c->changes, object) + 1);
+        uint64_t changes = number_in(c->changes, object) + 1;
+        size_t at = 0;
+        void *p;
+
+        set_number(c->changes, object, changes);
+        while (check_is_ours(commit) && map_next(c->under_way, &at, NULL, &p)) {
+                struct write *write = p;
+
+                if (str_eqc(object, write->object))
+                        write->changes = changes;
+        }
 }
 
 /* ---- commits ---- */

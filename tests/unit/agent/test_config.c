@@ -140,6 +140,17 @@ static void extra_paths_may_be_reported_by_agent_and_application(void **state) {
         assert_false(f->c->apps[0].report_extra);
 }
 
+static void fights_and_overrides_have_settings(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, "apiVersion: truce.dev/v1alpha1\nkind: Agent\nmetadata: {name: a}\nspec:\n  ownership:\n    fights: "
+                     "{turns: 8, maxPause: 2h}\n    maxOverride: 30m\n");
+        assert_int_equal(f->c->agent.fight_turns, 8);
+        assert_int_equal(f->c->agent.fight_window_ms, 60 * 1000);
+        assert_int_equal(f->c->agent.fight_max_pause_ms, 2 * 3600 * 1000);
+        assert_int_equal(f->c->agent.max_override_ms, 30 * 60 * 1000);
+}
+
 static void an_application_may_be_suspended(void **state) {
         struct fixture *f = *state;
 
@@ -719,6 +730,7 @@ int main(void) {
                 T(every_setting_of_an_application_arrives),
                 T(automation_follows_presence_and_enabled),
                 T(extra_paths_may_be_reported_by_agent_and_application),
+                T(fights_and_overrides_have_settings),
                 T(an_application_may_be_suspended),
                 T(what_is_not_implemented_refuses_that_application_alone),
                 T(an_ssh_repository_refuses_that_application),

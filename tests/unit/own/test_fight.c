@@ -4,6 +4,9 @@
 
 #define SECOND 1000
 
+static const struct fight_rule rule = {
+        .turns = 6, .window_ms = 60 * SECOND, .pause_ms = 60 * SECOND, .max_pause_ms = 3600 * SECOND,
+};
 static struct arena *a;
 static struct fight_book book;
 static struct field_path path;
@@ -23,7 +26,7 @@ static int teardown(void **state) {
 }
 
 static bool turn_at(int64_t seconds) {
-        return fight_note(&book, &fight_default, path, STR("region-operator"), seconds * SECOND);
+        return fight_note(&book, &rule, path, STR("region-operator"), seconds * SECOND);
 }
 
 static void an_edit_that_is_healed_twice_is_no_fight(void **state) {
@@ -91,7 +94,7 @@ static void paths_are_told_apart(void **state) {
         (void)state;
         for (int s = 1; s < 3; s++) {
                 assert_false(turn_at(s));
-                assert_false(fight_note(&book, &fight_default, other, STR(""), s * SECOND));
+                assert_false(fight_note(&book, &rule, other, STR(""), s * SECOND));
         }
         assert_true(turn_at(3));
         assert_false(fight_is_paused(fight_find(&book, other), 3 * SECOND));
@@ -101,7 +104,7 @@ static void the_path_at_rest_longest_makes_room(void **state) {
         (void)state;
         turn_at(1);
         for (int i = 0; i < FIGHT_MAX_PATHS; i++)
-                fight_note(&book, &fight_default, dotted(a, arena_strf(a, "spec.p%d", i).p), STR("m"), (2 + i) * SECOND);
+                fight_note(&book, &rule, dotted(a, arena_strf(a, "spec.p%d", i).p), STR("m"), (2 + i) * SECOND);
         assert_int_equal(book.count, FIGHT_MAX_PATHS);
         assert_null(fight_find(&book, path));
         assert_non_null(fight_find(&book, dotted(a, "spec.p0")));
