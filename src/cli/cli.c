@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/macro.h"
 #include "base/option.h"
@@ -24,7 +27,7 @@ static const struct verb verbs[] = {
         { .name = "owners", .run = cli_owners, .help = "who owns each field of an object, and what truce does about it",
           .operands = "KIND/NAME " },
         { "status", cli_status, "what is in force, from the cluster's inventory" },
-        { "render", cli_render, "print the objects of a revision, as they would be applied" },
+        { "render", cli_render, "print the objects of a revision, as they were read" },
         { "sandbox", cli_sandbox, "a Kubernetes API in memory, to try things without a cluster" },
         { "demo", cli_demo, "the first minute: a story in a sandbox, each step checked" },
         { "version", cli_version, "print the version" },
@@ -63,10 +66,27 @@ static int unknown_verb(const char *word) {
         return CLI_ERROR;
 }
 
+/* `truce diff | head`: who reads has seen enough, and nothing went wrong. */
+static bool reader_left(void) {
+        struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+        return poll(&out, 1, 0) > 0 && (out.revents & POLLERR);
+}
+
+/* A plan that a full disk cut short must not pass for the whole one. */
+static int check_output(int status) {
+        errno = 0;
+        if ((fflush(stdout) == 0 && !ferror(stdout)) || reader_left())
+                return status;
+        fprintf(stderr, "truce: not all of the output could be written%s%s\n", errno ? ": " : "",
+                errno ? strerror(errno) : "");
+        return CLI_ERROR;
+}
+
 static int run_verb(int argc, char **argv) {
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
                 if (strcmp(argv[0], verbs[i].name) == 0)
-                        return verbs[i].run(argc - 1, argv + 1);
+                        return check_output(verbs[i].run(argc - 1, argv + 1));
         }
         return unknown_verb(argv[0]);
 }

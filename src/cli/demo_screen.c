@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/words.h"
 #include "diff/text.h"
 
 #define LINE_MAX_BYTES 4096
@@ -32,11 +33,9 @@ static const char *const tones[] = {
 struct screen *screen_new(int fd) {
         struct screen *s = mem_zalloc(sizeof *s);
 
-        const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
-
         s->fd = fd;
-        s->terminal = isatty(fd) && !(term && strcmp(term, "dumb") == 0);
-        s->color = s->terminal && !(no_color && *no_color);
+        s->terminal = words_on_terminal(fd);
+        s->color = words_in_color(fd);
         return s;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/oneshot.h"
 #include "cli/owners_view.h"
+#include "cli/words.h"
 
 #define OUT_MAX_BYTES (64 * 1024 * 1024)
 
@@ -213,7 +214,7 @@ static int show(struct owners *o, struct err *err) {
                 return r;
         struct owners_view view = {
                 .object = &x, .app = f.app, .now_ms = loop_wall_ms(loop), .all = o->flags.all,
-                .color = o->flags.output == OUTPUT_TABLE && isatty(STDOUT_FILENO) && !getenv("NO_COLOR"),
+                .color = o->flags.output == OUTPUT_TABLE && words_in_color(STDOUT_FILENO),
         };
         print(o, &view);
         return 0;

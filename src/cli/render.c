@@ -8,6 +8,7 @@
 #include "base/yaml.h"
 #include "cli/cli.h"
 #include "cli/session.h"
+#include "cli/words.h"
 #include "diff/text.h"
 #include "git/deadline.h"
 #include "git/remote.h"
@@ -87,6 +88,8 @@ static int render(const struct config *c, const struct config_app *app, int outp
                 print_object(&set->objects[i], output);
         print_problems(set->warnings, set->warning_count, "warning: ");
         print_problems(set->errors, set->error_count, "");
+        if (!set->object_count && !set->error_count)
+                session_say(arena_strf(a, "%.*s: %s", STR_FMT(app->name), words_nothing(app, a).p));
         return set->error_count ? CLI_DIFFERENT : CLI_OK;
 }
 

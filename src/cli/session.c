@@ -15,7 +15,7 @@ struct shared_flags {
 
 static const struct option_def shared_options[] = {
         { .name = "config", .type = OPTION_LIST, .at = offsetof(struct shared_flags, config), .word = "PATH",
-          .help = "a file or folder of Application, Agent, AppProject and repository Secret documents" },
+          .help = "a file or folder of Application, Agent, AppProject and repository Secret documents; may be given again" },
 };
 
 static void print_help(const char *verb, const struct option_group *groups, size_t count) {
@@ -143,7 +143,7 @@ static int check_apps(const struct session *s, struct err *err) {
                 return 0;
         if (s->config->refused_count)
                 return err_set(err, ERR_INVAL, "every Application was refused; see above");
-        return err_set(err, ERR_INVAL, "nothing to do: give --repo URL, or --config with an Application in it");
+        return err_set(err, ERR_INVAL, "of which application? Give --repo URL, or --config with an Application in it");
 }
 
 int session_configure(struct session *s, const char *verb, int argc, char **argv, const struct option_group *own,

@@ -45,13 +45,12 @@ struct show {
 
 struct show *show_new(enum show_format format, enum show_verb verb, struct loop *l) {
         struct show *s = mem_zalloc(sizeof *s);
-        bool terminal = isatty(STDOUT_FILENO);
 
         s->format = format;
         s->verb = verb;
         s->loop = l;
-        s->color = terminal && !getenv("NO_COLOR") && format == SHOW_TEXT;
-        s->progress = isatty(STDERR_FILENO) && format == SHOW_TEXT;
+        s->color = format == SHOW_TEXT && words_in_color(STDOUT_FILENO);
+        s->progress = format == SHOW_TEXT && words_on_terminal(STDERR_FILENO);
         s->out = buf_make(BLOCK_MAX_BYTES);
         s->counted = map_new(NULL);
         s->failed_once = map_new(NULL);
@@ -138,6 +137,12 @@ static void say(const struct app *app, const char *what) {
         buf_addc(&safe, ": ");
         text_add(&safe, str_from(what));
         fprintf(stderr, "truce: %s\n", safe.p);
+}
+
+static void say_nothing(const struct app *app) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+
+        say(app, words_nothing(app_config(app), a).p);
 }
 
 /* --- one object ------------------------------------------------------------------------------------------------- */
@@ -230,7 +235,8 @@ static void tell_namespace(struct show *s, const struct app *app, const struct o
                 return;
         s->told_namespace = true;
         say(app, arena_strf(a, "namespace %.*s does not exist: --create-namespace, or the sync option "
-                               "CreateNamespace=true, makes it", STR_FMT(ns)).p);
+                               "CreateNamespace=true, makes it%s", STR_FMT(ns),
+                            s->retries ? "; until --timeout it is waited for" : "").p);
 }
 
 static void note_failure(struct show *s, const struct outcome *o) {
@@ -402,6 +408,8 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
         }
         assert(set); /* it is in force */
         s->totals.failed += set->error_count;
+        if (!set->count && !set->error_count)
+                say_nothing(app);
         if (s->format != SHOW_TEXT)
                 return;
         text_add(&s->out, app_config(app)->name);

@@ -4,8 +4,8 @@
  * comes, a progress line while stderr is a terminal, failures together at the end, worst first, and a last line. Where
  * failures are tried again, each is also told when it comes a second time.
  *
- * Text goes to stdout in one write a block; progress and failures go to stderr. Colour only on a terminal and without
- * NO_COLOR. JSON is one document at the end.
+ * Text goes to stdout in one write a block; progress and failures go to stderr. Colour only on a terminal that is not
+ * TERM=dumb, and without NO_COLOR. JSON is one document at the end.
  */
 #ifndef TRUCE_CLI_SHOW_H
 #define TRUCE_CLI_SHOW_H

@@ -5,6 +5,18 @@
 
 #define SHORT_OID 7
 
+bool words_on_terminal(int fd) {
+        const char *term = getenv("TERM");
+
+        return isatty(fd) && !(term && strcmp(term, "dumb") == 0);
+}
+
+bool words_in_color(int fd) {
+        const char *no_color = getenv("NO_COLOR");
+
+        return words_on_terminal(fd) && !(no_color && *no_color);
+}
+
 const char *words_outcome(enum outcome_kind kind) {
         static const char *const words[] = {
                 [OUTCOME_UNCHANGED] = NULL,
@@ -34,6 +46,14 @@ struct str words_ref(struct str ref) {
                         return str_sub(ref, prefixes[i].n, ref.n);
         }
         return ref.n == GIT_OID_HEX_BYTES ? str_sub(ref, 0, SHORT_OID) : ref;
+}
+
+struct str words_nothing(const struct config_app *app, struct arena *a) {
+        bool globs = app->include.n || app->exclude.n;
+
+        return arena_strf(a, "there is no manifest in the folder \"%.*s\"%s%s", STR_FMT(app->path),
+                          globs ? " that the globs let through" : "",
+                          app->recurse ? "" : "; the folders below it are not read (--recurse, directory.recurse)");
 }
 
 uint32_t words_line(const struct outcome *o, struct field_path path) {

@@ -8,11 +8,19 @@
 #include "agent/app.h"
 #include "diff/compare.h"
 
+/* Is it a terminal that knows more than lines of text? TERM=dumb does not. */
+bool words_on_terminal(int fd);
+/* The same where NO_COLOR is not set to something. */
+bool words_in_color(int fd);
+
 /* "created", "configured" …; NULL for what is not worth a line. */
 const char *words_outcome(enum outcome_kind kind);
 
 /* "main" of "refs/heads/main", "v1" of "refs/tags/v1"; a commit's first seven digits; else the ref. Borrowed. */
 struct str words_ref(struct str ref);
+
+/* What to say of an application for which Git has no object at all: most often the folder is not the one that was meant. */
+struct str words_nothing(const struct config_app *app, struct arena *a);
 
 /* The line of a path in the object's file, as near as is known: its parents', at last the document's. */
 uint32_t words_line(const struct outcome *o, struct field_path path);

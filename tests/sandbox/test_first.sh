@@ -136,6 +136,51 @@ a_document_prunes_only_when_it_says_so() {
 	says 'pruned      configmap/four'
 }
 
+a_folder_without_manifests_is_told() {
+	put_config one
+	commit 'nothing at the top'
+	for verb in render diff sync; do
+		truce "$verb" --path . --name nothing
+		assert_eq 0 "$RC" "exit status of $verb"
+		says 'nothing: there is no manifest in the folder "."; the folders below it are not read (--recurse'
+	done
+	truce render --path . --recurse --exclude '*'
+	says 'there is no manifest in the folder "." that the globs let through'
+	truce render --path deploy/one
+	[[ $OUT != *'there is no manifest'* ]] || fail 'there is one'
+}
+
+output_that_is_cut_short_is_no_success() {
+	mapfile -t flags < <(truce_flags)
+	flags+=(--path deploy/two --name two)
+	for verb in render diff status; do
+		RC=0
+		OUT=$("$TRUCE" "$verb" "${flags[@]}" 2>&1 >/dev/full) || RC=$?
+		assert_eq 2 "$RC" "exit status of $verb on a full disk"
+		says 'not all of the output could be written'
+	done
+	exec 5> >(true)
+	wait $!
+	OUT=$("$TRUCE" diff "${flags[@]}" 2>&1 >&5) || fail 'a reader that has seen enough made it fail'
+	exec 5>&-
+	assert_eq '' "$OUT" 'what is said when the reader has left'
+}
+
+colour_is_for_terminals_that_know_it() {
+	local escape=$'\033'
+	on_terminal() {
+		OUT=$(TERM=$1 NO_COLOR=$2 python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$TRUCE" diff "${flags[@]}" \
+			--path deploy/two --name new --namespace new </dev/null)
+	}
+	mapfile -t flags < <(truce_flags)
+	on_terminal xterm ''
+	says "$escape"
+	on_terminal dumb ''
+	[[ $OUT != *"$escape"* ]] || fail 'escapes for TERM=dumb'
+	on_terminal xterm 1
+	[[ $OUT != *"$escape"* ]] || fail 'escapes with NO_COLOR'
+}
+
 flags_that_would_do_nothing_are_refused() {
 	truce sync --path elsewhere
 	assert_eq 2 "$RC"
@@ -161,6 +206,8 @@ every_verb_says_what_it_is_for() {
 sandbox_start
 run_cases a_missing_namespace_is_told_with_its_cure what_is_waited_for_is_told_and_seen_when_it_comes \
 	a_repository_here_is_named_by_its_folder another_folder_is_not_taken_for_the_same_application \
-	a_mistyped_kind_deletes_nothing what_no_retry_mends_is_not_waited_for a_document_prunes_only_when_it_says_so \
+	a_mistyped_kind_deletes_nothing what_no_retry_mends_is_not_waited_for \
+	a_folder_without_manifests_is_told output_that_is_cut_short_is_no_success colour_is_for_terminals_that_know_it \
+	a_document_prunes_only_when_it_says_so \
 	flags_that_would_do_nothing_are_refused copies_are_kept_in_the_cache_of_the_user every_verb_says_what_it_is_for
 sandbox_end
