@@ -99,7 +99,7 @@ static int refuse_foreign(const struct manifest_source *s, const struct input *i
         if (!tool || !passes_globs(s, in->relative))
                 return 0;
         return err_set(err, ERR_UNSUPPORTED,
-                       "%.*s: %s is not implemented yet, so the folder is not rendered (directory.exclude can leave "
+                       "%.*s: %s is not implemented yet, so the folder is not rendered (--exclude, or directory.exclude, can leave "
                        "the file out)", STR_FMT(in->path), tool);
 }
 
