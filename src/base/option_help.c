@@ -38,8 +38,8 @@ static void add_details(struct buf *out, const struct option_def *def, size_t *c
                 buf_addc(&b, ")");
         if (def->type == OPTION_BOOL && def->fallback && strcmp(def->fallback, "true") == 0)
                 buf_addf(&b, "[default true; --no-%s]", def->name);
-        else if (def->type != OPTION_BOOL && def->fallback)
-                buf_addf(&b, "%s[default %s]", b.n ? " " : "", def->fallback);
+        else if (def->type != OPTION_BOOL && (def->fallback || def->choices))
+                buf_addf(&b, "%s[default %s]", b.n ? " " : "", def->fallback ? def->fallback : def->choices[0]);
         add_words(out, b.p, column);
 }
 

@@ -265,6 +265,7 @@ static void help_lists_every_option_with_default_and_wraps(void **state) {
         assert_non_null(strstr(f->said.p, "Options:\n      --repo URL              the repository to follow\n"));
         assert_non_null(strstr(f->said.p, "[default 30s]"));
         assert_non_null(strstr(f->said.p, "  -o, --output WORD           form of the output (one of table, json, yaml)"));
+        assert_non_null(strstr(f->said.p, "[default table]"));
         assert_non_null(strstr(f->said.p, "\nOther:\n      --wait "));
         assert_non_null(strstr(f->said.p, "[default true; --no-prune]"));
         assert_null(strstr(f->said.p, "hush"));
