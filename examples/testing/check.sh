@@ -15,6 +15,7 @@ if [ $# -gt 1 ] || [ ! -d "$folder" ]; then
 	echo "usage: check.sh [FOLDER]; there is no folder $folder" >&2
 	exit 2
 fi
+[ -n "$(ls -A "$folder")" ] || { echo "there is nothing in $folder" >&2 && exit 2; }
 command -v "$truce" >/dev/null || { echo "there is no $truce: TRUCE names the program" >&2 && exit 2; }
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT

@@ -37,6 +37,9 @@ what_the_server_refuses_fails_the_check() {
 what_cannot_be_checked_is_no_refusal() {
 	check "$WORK/nowhere"
 	assert_eq 2 "$RC"
+	mkdir "$WORK/empty"
+	check "$WORK/empty"
+	assert_eq 2 "$RC"
 	TRUCE=$WORK/no-truce check
 	assert_eq 2 "$RC"
 }
