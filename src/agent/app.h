@@ -114,7 +114,10 @@ struct app_hooks {
          * none): the same text again when nothing changed, so that nothing is written.
          */
         void (*status)(void *ctx, struct app *app, struct str old, struct buf *ret_status);
-        /* The inventory cannot be read or written, the namespace not be made ("inventory", "namespace"); tried again. */
+        /*
+         * The inventory cannot be read or written, the namespace not be made ("inventory", "namespace"); tried again.
+         * Where nothing is ever written, "namespace": it is missing.
+         */
         void (*trouble)(void *ctx, struct app *app, const char *what, const struct err *err);
         /*
          * Two applications may want one object: the name of the one it belongs to instead of `app`, empty: none.

@@ -225,6 +225,22 @@ static void namespace_answered(void *ctx, const struct kube_result *result) {
         app_kick(app);
 }
 
+/* Only a look: what would be done is decided all the same. Who may not read namespaces is not told. */
+static void namespace_looked_at(void *ctx, const struct kube_result *result) {
+        struct app *app = ctx;
+        struct err err;
+
+        app->namespace_op = NULL;
+        app->namespace_ready = true;
+        if (result->err.code == ERR_NOTFOUND) {
+                err_set(&err, ERR_NOTFOUND, "namespace %.*s does not exist, and nothing can be created in it: "
+                        "--create-namespace, or the sync option CreateNamespace=true, makes it",
+                        STR_FMT(app->config->destination_namespace));
+                app->env.hooks.trouble(app->env.ctx, app, "namespace", &err);
+        }
+        app_kick(app);
+}
+
 static bool anything_to_create_in(struct app *app, struct str ns) {
         for (size_t i = 0; i < app->desired->count; i++) {
                 const struct desired *d = &app->desired->objects[i];
@@ -239,13 +255,15 @@ static bool anything_to_create_in(struct app *app, struct str ns) {
 /*
  * CreateNamespace=true: as Argo CD, the destination namespace is made when it is missing, without marks of ours, and is
  * never pruned; a Namespace object in Git has precedence. Asked only when something is about to be created in it. The
- * resourceVersion is one that no object has: a namespace that exists is left as it is.
+ * resourceVersion is one that no object has: a namespace that exists is left as it is. Without CreateNamespace
+ * `truce diff` looks whether it is there, as it foresees what a sync says.
  */
 bool app_namespace_is_ready(struct app *app) {
         struct str ns = app->config->destination_namespace;
+        bool looks = app->mode == DECIDE_DIFF;
         _cleanup_(arena_freep) struct arena *a = NULL;
 
-        if (app->namespace_ready || !app->config->create_namespace || !ns.n || app->mode == DECIDE_DIFF)
+        if (app->namespace_ready || !ns.n || app->config->create_namespace == looks || (looks && !app->env.read_only))
                 return true;
         a = arena_new(0);
         if (desired_find(app->desired, manifest_id(STR(""), STR("Namespace"), STR(""), ns, a)) ||
@@ -258,6 +276,10 @@ bool app_namespace_is_ready(struct app *app) {
         struct str body = arena_strf(a, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%.*s\","
                                      "\"resourceVersion\":\"1\"}}", STR_FMT(ns));
         app->counts.requests++;
+        if (looks) {
+                app->namespace_op = kube_client_get(app->env.client, &at, 0, namespace_looked_at, app);
+                return false;
+        }
         app->namespace_op = kube_client_apply(app->env.client, &at, body, &how, namespace_answered, app);
         return false;
 }

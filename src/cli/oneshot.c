@@ -69,12 +69,21 @@ static void on_observed(void *ctx, struct app *app, const struct agent_timeline 
                 check_end(o);
 }
 
+static void say_of(const struct app *app, const struct err *err) {
+        _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
+
+        buf_addf(&line, "%.*s: %s", STR_FMT(app_config(app)->name), err->msg);
+        session_say(buf_str(&line));
+}
+
 /* What a daemon would wait out is the end of a one-shot command, save for single kinds: their objects fail by name. */
 static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
         struct oneshot *o = ctx;
         static const char *const whole[] = { "git", "name", "discovery", "inventory" };
         size_t i = 0;
 
+        if (app && o->mode == DECIDE_DIFF && strcmp(what, "namespace") == 0)
+                say_of(app, err);
         while (i < ARRAY_LEN(whole) && strcmp(what, whole[i]) != 0)
                 i++;
         if (i == ARRAY_LEN(whole))

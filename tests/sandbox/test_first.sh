@@ -41,6 +41,11 @@ is_there() {
 a_missing_namespace_is_told_with_its_cure() {
 	put_config one
 	commit one
+	truce diff --path deploy/one
+	assert_eq 1 "$RC"
+	says "namespace $NS does not exist, and nothing can be created in it: --create-namespace"
+	truce diff --path deploy/one --create-namespace
+	[[ $OUT != *'does not exist'* ]] || fail 'it will be made'
 	truce sync --path deploy/one
 	assert_eq 1 "$RC"
 	says "namespace $NS does not exist: --create-namespace"
