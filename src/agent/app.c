@@ -450,9 +450,12 @@ void app_scaler_changed(struct app *app, struct str id, bool is_gone) {
 
         if (!item || item->desired->state != DESIRED_OK)
                 return;
-        item_end_hold(item);
-        if (is_gone && !item->no_hold)
-                item_hold(item);
+        /* What a scaler that comes ends is the decision's to say: the hold of a rule goes on. */
+        if (is_gone) {
+                item_end_hold(item);
+                if (!item->no_hold)
+                        item_hold(item);
+        }
         item_queue(item);
 }
 
