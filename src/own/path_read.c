@@ -198,6 +198,8 @@ int field_path_read(struct str text, struct arena *a, struct field_path *ret_pat
                 return err_set(err, ERR_LIMIT, "a path of more than %d bytes", FIELD_PATH_MAX_BYTES);
         if (!text.n)
                 return err_set(err, ERR_INVAL, "the path is empty; leave it out where every path is meant");
+        if (!str_is_utf8(text))
+                return err_set(err, ERR_INVAL, "the path is not UTF-8, as all names are");
         res = str_starts(text, STR("/")) ? read_pointer(&r) : read_printed(&r);
         if (res == 0)
                 *ret_path = r.path;

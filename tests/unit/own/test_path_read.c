@@ -104,6 +104,7 @@ static void what_is_no_path_is_refused_with_a_hint(void **state) {
         assert_refused(".p[a=1,a=2]", ERR_INVAL, "twice");
         assert_refused(".p[a=1]b", ERR_INVAL, "a dot or a bracket");
         assert_refused(".p[=null]", ERR_INVAL, "null");
+        assert_refused(".p\xbd\"x", ERR_INVAL, "UTF-8");
         memset(long_text, 'a', FIELD_PATH_MAX_BYTES);
         path(long_text);
         long_text[FIELD_PATH_MAX_BYTES] = 'a';
