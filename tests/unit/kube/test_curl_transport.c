@@ -721,7 +721,7 @@ static void a_watch_streams_and_times_out_when_it_falls_silent(void **state) {
 
         start_with(&p, w,
                    &(struct kube_request){
-                           .path = STR("/watch"), .watch = true, .deadline_ms = -1, .silence_ms = 100 },
+                           .path = STR("/watch"), .watch = true, .deadline_ms = -1, .silence_ms = 1000 },
                    &streaming);
         wait_for(w, 1);
 
