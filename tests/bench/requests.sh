@@ -92,6 +92,35 @@ measure_truce() {
 	note truce.heal truce with_truce 3 sync
 }
 
+put_commit() {
+	agent_mark
+	objects "$n" "$1" | put all.yaml
+	commit "$1"
+	agent_waits 60 'msg="latency"'
+}
+
+are_healed() {
+	[ "$(kc admin get configmap -n "$NS" -o 'jsonpath={range .items[*]}{.data.key}{"\n"}{end}' | grep -c edited)" = 0 ]
+}
+
+edit_and_wait() {
+	edit_all
+	wait_until 60 are_healed
+	sleep 2
+}
+
+measure_agent() {
+	objects "$n" 1 | put all.yaml
+	commit 1
+	agent_start --data-dir "$WORK/data.agent.$n"
+	agent_waits 60 'msg="latency"'
+	sleep 2
+	note agent.change truce put_commit 2
+	note agent.idle truce sleep 5
+	note agent.heal truce edit_and_wait
+	agent_stop
+}
+
 measure_kubectl() {
 	note ssa.create person with_kubectl 1 apply --server-side
 	note ssa.again person with_kubectl 1 apply --server-side
@@ -119,8 +148,8 @@ row() {
 cluster_begin --no-podsim
 truce_begin requests
 for n in "$count" $((2 * count)); do
-	for what in truce kubectl client_side; do
-		new_namespace "requests-$what-$n"
+	for what in truce agent kubectl client_side; do
+		new_namespace "requests-${what//_/-}-$n"
 		cluster_namespaces+=("$NS-truce")
 		"measure_$what"
 	done
@@ -131,6 +160,9 @@ row truce.change 'truce sync, changed in Git' 3
 row truce.again 'truce sync, nothing changed' 3
 row truce.heal 'truce sync, edited by a person' 1
 row truce.diff 'truce diff, changed in Git' 3
+row agent.change 'truce run, changed in Git' 3
+row agent.idle 'truce run, nothing changed' 3
+row agent.heal 'truce run, edited by a person' 1
 row ssa.create 'kubectl apply --server-side, new' 3
 row ssa.change 'kubectl apply --server-side, changed' 3
 row ssa.again 'kubectl apply --server-side, nothing changed' 3
