@@ -240,8 +240,9 @@ const struct option_def config_app_options[] = {
           .help = "Git repository: http(s)://, file:// or a path of this machine" },
         { .name = "path", .type = OPTION_TEXT, .at = AT(path), .fallback = ".", .word = "DIR",
           .help = "folder with the manifests, from the root of the repository" },
-        { .name = "revision", .type = OPTION_TEXT, .at = AT(revision), .fallback = "HEAD", .word = "REV",
-          .help = "branch, tag or commit" },
+        { .name = "revision", .type = OPTION_TEXT, .at = AT(revision), .word = "REV",
+          .help = "branch, tag or commit; HEAD when left out. 'diff' and 'adopt' take it with --config as well: in place of "
+                  "the targetRevision of the applications whose repository has it, the others are left out" },
         { .name = "name", .type = OPTION_TEXT, .at = AT(name), .max = 200, .word = "NAME",
           .help = "name of the application; the repository's when left out. Another folder or namespace is another "
                   "application" },

@@ -57,7 +57,7 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
 static int finish(struct diff *d) {
         struct oneshot *o = &d->oneshot;
 
-        if (o->err.code)
+        if (o->err.code || oneshot_check_revision(o, &o->err) < 0)
                 return session_fail(&o->err);
         if (o->timed_out)
                 show_timed_out(d->show, o->timeout_ms);
@@ -74,8 +74,10 @@ int cli_diff(int argc, char **argv) {
         struct oneshot *o = &d.oneshot;
         struct option_group own = { "Diff", diff_options, ARRAY_LEN(diff_options), &d.flags };
         struct err err;
-        int result = CLI_OK, r = session_configure(&o->session, "diff", argc, argv, &own, &err);
+        int result = CLI_OK, r;
 
+        o->session.takes_revision = true;
+        r = session_configure(&o->session, "diff", argc, argv, &own, &err);
         if (r == 0 && !o->session.help) {
                 o->ctx = &d;
                 o->mode = DECIDE_DIFF;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/oneshot.h"
 
+#include "git/deadline.h"
+
 static bool app_is_done(const struct oneshot *o, const struct app *app) {
         if (!app_desired(app) || !app_is_settled(app))
                 return false;
@@ -76,6 +78,18 @@ static void say_of(const struct app *app, const struct err *err) {
         session_say(buf_str(&line));
 }
 
+/* A repository without the revision that was asked for is no trouble, if it is there: oneshot_check_revision(). */
+static bool lacks_revision(struct oneshot *o, const struct app *app, const char *what, const struct err *err) {
+        bool lacks = app && o->session.revision.n && strcmp(what, "git") == 0 && err->code == ERR_NOTFOUND;
+
+        for (size_t i = 0; lacks && i < agent_app_count(o->agent); i++)
+                if (agent_app(o->agent, i) == app)
+                        o->lacking[i] = *err;
+        if (lacks && end_app(o, app))
+                o->rejected--;
+        return lacks;
+}
+
 /* What a daemon would wait out is the end of a one-shot command, save for single kinds: their objects fail by name. */
 static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
         struct oneshot *o = ctx;
@@ -86,7 +100,7 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
                 say_of(app, err);
         while (i < ARRAY_LEN(whole) && strcmp(what, whole[i]) != 0)
                 i++;
-        if (i == ARRAY_LEN(whole))
+        if (i == ARRAY_LEN(whole) || lacks_revision(o, app, what, err))
                 return;
         if (app) {
                 if (end_app(o, app))
@@ -119,6 +133,7 @@ int oneshot_open(struct oneshot *o, struct err *err) {
         for (size_t i = 0; i < agent_app_count(o->agent); i++)
                 app_set_mode(agent_app(o->agent, i), o->mode);
         o->ended = mem_zalloc((agent_app_count(o->agent) + 1) * sizeof *o->ended);
+        o->lacking = mem_zalloc((agent_app_count(o->agent) + 1) * sizeof *o->lacking);
         o->timer = loop_timer_new(o->session.loop, on_timeout, o);
         if (o->timeout_ms)
                 loop_timer_start(o->timer, o->timeout_ms);
@@ -130,9 +145,54 @@ void oneshot_run(struct oneshot *o) {
         loop_run(o->session.loop);
 }
 
+/* A repository that has what its application names, but not the revision that was asked for. */
+static bool is_there(const struct oneshot *o, const struct config_app *app, struct err *err) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct session *s = &o->session;
+        struct git_deadline d = { git_now_ms() + s->config->agent.git_timeout_ms, NULL };
+        struct git_source *source = NULL;
+        struct git_revision rev;
+        int r = agent_open_remote(s->config, app, &source, err);
+
+        if (r >= 0)
+                r = git_source_resolve(source, s->own_revisions[app - s->config->apps], d, a, &rev, err);
+        git_source_free(source);
+        return r >= 0;
+}
+
+int oneshot_check_revision(struct oneshot *o, struct err *err) {
+        size_t apps = agent_app_count(o->agent), left_out = 0;
+        const struct err *why = NULL;
+
+        for (size_t i = 0; i < apps; i++) {
+                const struct config_app *app = app_config(agent_app(o->agent, i));
+                _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
+                struct err lost;
+
+                if (!o->lacking[i].code)
+                        continue;
+                if (!is_there(o, app, &lost)) {
+                        o->rejected++;
+                        o->hooks.trouble(o->ctx, agent_app(o->agent, i), "git", &lost);
+                        continue;
+                }
+                why = &o->lacking[i];
+                left_out++;
+                if (apps == 1)
+                        continue;
+                buf_addf(&line, "%.*s is left out: %s", STR_FMT(app->name), why->msg);
+                session_say(buf_str(&line));
+        }
+        if (!left_out || left_out < apps)
+                return 0;
+        *err = *why;
+        return err_wrap(err, ERR_NOTFOUND, "--revision %.*s", STR_FMT(o->session.revision));
+}
+
 void oneshot_close(struct oneshot *o) {
         loop_timer_free(o->timer);
         agent_free(o->agent);
         free(o->ended);
+        free(o->lacking);
         session_close(&o->session);
 }

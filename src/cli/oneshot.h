@@ -20,6 +20,7 @@ struct oneshot {
         int64_t timeout_ms;          /* 0: none */
         struct loop_timer *timer;
         bool *ended;                 /* of each application: nothing more is to be expected of it */
+        struct err *lacking;         /* of each: its repository lacks --revision, it seems; code 0: not so */
         size_t rejected;             /* those that ended without a commit in force, or an inventory */
         bool timed_out;
         struct err err;              /* why it could not be done; code 0 otherwise */
@@ -29,6 +30,11 @@ struct oneshot {
 int oneshot_open(struct oneshot *o, struct err *err);
 /* Runs until the end; o->err, o->timed_out and o->rejected say how it ended. */
 void oneshot_run(struct oneshot *o);
+/*
+ * After it: what --revision made of the applications of documents. Those whose repository does not have it are told on
+ * stderr as left out; one whose repository cannot be read at all is told to the hook `trouble`. NOTFOUND when none has it.
+ */
+int oneshot_check_revision(struct oneshot *o, struct err *err);
 void oneshot_close(struct oneshot *o);
 
 #endif

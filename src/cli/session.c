@@ -130,12 +130,28 @@ static int check_app_flags(const struct session *s, struct err *err) {
                                                      : str_eq(*(const struct str *)is, *(const struct str *)was);
 
                 if (same || strcmp(def->name, "prune") == 0 || strcmp(def->name, "allow-empty") == 0 ||
+                    (s->takes_revision && strcmp(def->name, "revision") == 0) ||
                     (s->operand_max && strcmp(def->name, "namespace") == 0))
                         continue;
                 return err_set(err, ERR_INVAL, "--%s is for an application that --repo makes; documents have their own",
                                def->name);
         }
         return 0;
+}
+
+/* Which of their repositories have it is known when Git was asked. */
+static void set_revision(struct session *s) {
+        struct str *own;
+
+        if (!s->takes_revision || s->app_flags.repo.n || !s->app_flags.revision.n)
+                return;
+        own = arena_alloc(s->arena, (s->config->app_count + 1) * sizeof *own);
+        s->revision = s->app_flags.revision;
+        s->own_revisions = own;
+        for (size_t i = 0; i < s->config->app_count; i++) {
+                own[i] = s->config->apps[i].revision;
+                s->config->apps[i].revision = s->revision;
+        }
 }
 
 static int check_apps(const struct session *s, struct err *err) {
@@ -166,6 +182,7 @@ int session_configure(struct session *s, const char *verb, int argc, char **argv
         config_settle(s->config);
         if (print_problems(s->config))
                 return bad_configuration(err);
+        set_revision(s);
         return check_apps(s, err);
 }
 

@@ -26,6 +26,9 @@ struct session {
         const struct str *operands;
         size_t operand_count;
         bool apps_optional;     /* set before: no application need be configured */
+        bool takes_revision;    /* set before: --revision is for applications of documents as well */
+        struct str revision;    /* what stands in for theirs; empty: nothing does */
+        const struct str *own_revisions; /* then: theirs, in the order of config->apps */
         bool help;              /* --help was asked for and printed: end with CLI_OK */
 };
 

@@ -36,6 +36,7 @@ struct show {
         size_t changed;
         struct map *counted; /* id → the total that the object counts in; NULL: none */
         struct remarks *remarks; /* JSON: what is no difference */
+        struct buf left;         /* Markdown: what keeps the plan from being carried out, a list */
         bool timed_out, retries, told_namespace;
         struct map *failed_once, *told; /* ids of objects that failed before; whose failure was told then */
         char *waiting;  /* told last and not over; NULL: nothing is waited for */
@@ -52,6 +53,7 @@ struct show *show_new(enum show_format format, enum show_verb verb, struct loop 
         s->color = format == SHOW_TEXT && words_in_color(STDOUT_FILENO);
         s->progress = format == SHOW_TEXT && words_on_terminal(STDERR_FILENO);
         s->out = buf_make(BLOCK_MAX_BYTES);
+        s->left = buf_make(BLOCK_MAX_BYTES);
         s->counted = map_new(NULL);
         s->failed_once = map_new(NULL);
         s->told = map_new(NULL);
@@ -94,6 +96,7 @@ void show_free(struct show *s) {
         map_free(s->told);
         remarks_free(s->remarks);
         buf_done(&s->out);
+        buf_done(&s->left);
         free(s);
 }
 
@@ -143,6 +146,19 @@ static void say_nothing(const struct app *app) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
 
         say(app, words_nothing(app_config(app), a).p);
+}
+
+/* A plan that cannot be carried out as a whole says so itself: nobody sees stderr beside a pull request. */
+static void add_left(struct show *s, struct str text) {
+        _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
+
+        if (s->format != SHOW_MARKDOWN)
+                return;
+        for (size_t i = 0; i < text.n; i++)
+                buf_addch(&line, text.p[i] == '\n' ? ' ' : text.p[i]);
+        buf_addc(&s->left, "- ");
+        diff_print_code(buf_str(&line), &s->left);
+        buf_addch(&s->left, '\n');
 }
 
 /* --- one object ------------------------------------------------------------------------------------------------- */
@@ -338,6 +354,26 @@ static bool has_differences(const struct outcome *o) {
                o->kind == OUTCOME_CREATED;
 }
 
+static void add_plan_block(struct show *s, const struct outcome *o) {
+        _cleanup_(buf_done) struct buf title = buf_make(16 * 1024);
+        struct object_key key;
+
+        add_title(&title, o->id);
+        buf_addc(&s->out, "### ");
+        diff_print_code(buf_str(&title), &s->out);
+        if (object_key_from_id(str_from(o->id), &key) && key.namespace.n) {
+                buf_addc(&s->out, " in ");
+                diff_print_code(key.namespace, &s->out);
+        }
+        buf_addf(&s->out, "\n\n**%s**: ", words_outcome(o->kind));
+        text_add(&s->out, str_from(o->reason));
+        if (o->file.n) {
+                buf_addc(&s->out, " · ");
+                diff_print_code(o->file, &s->out);
+        }
+        buf_addc(&s->out, "\n\n");
+}
+
 static void show_diff_outcome(struct show *s, const struct outcome *o) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct diff d;
@@ -345,6 +381,8 @@ static void show_diff_outcome(struct show *s, const struct outcome *o) {
         if (o->kind == OUTCOME_EXTRA || o->kind == OUTCOME_KEPT || o->kind == OUTCOME_PARKED) {
                 if (s->format == SHOW_TEXT)
                         add_reason(s, o);
+                else if (s->format == SHOW_MARKDOWN)
+                        add_plan_block(s, o);
                 return;
         }
         if ((has_differences(o) || o->note_count) && words_compare(o, a, &d) == 0)
@@ -380,14 +418,28 @@ void show_outcome(struct show *s, struct app *app, const struct outcome *o) {
 
 /* --- the application -------------------------------------------------------------------------------------------- */
 
-static void print_problems(const struct manifest_problem *problems, size_t count, const char *word) {
+static void print_problems(struct show *s, const struct manifest_problem *problems, size_t count, const char *word) {
         for (size_t i = 0; i < count; i++) {
                 _cleanup_(buf_done) struct buf line = buf_make(64 * 1024), safe = buf_make(64 * 1024);
 
                 manifest_problem_print(&problems[i], &line);
                 text_add(&safe, buf_str(&line));
+                if (!word[0])
+                        add_left(s, buf_str(&line));
                 fprintf(stderr, "truce: %s%s\n", word, safe.p);
         }
+}
+
+static void add_plan_head(struct show *s, const struct app *app, const struct agent_revision *r,
+                          const struct desired_set *set) {
+        buf_addc(&s->out, "## ");
+        diff_print_code(app_config(app)->name, &s->out);
+        buf_addc(&s->out, " at ");
+        diff_print_code(words_ref(r->ref), &s->out);
+        buf_addf(&s->out, "\n\n`%.*s` ", SHORT_OID, r->commit);
+        diff_print_code(r->subject, &s->out);
+        buf_addf(&s->out, " · %zu %s in Git\n\n", set->count, plural(set->count, "object", "objects"));
+        flush(s);
 }
 
 void show_revision(struct show *s, struct app *app, const struct agent_revision *r, const struct desired_set *set,
@@ -395,14 +447,15 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
         flush(s);
         clear_progress(s);
         if (set) {
-                print_problems(set->warnings, set->warning_count, "warning: ");
-                print_problems(set->errors, set->error_count, "");
+                print_problems(s, set->warnings, set->warning_count, "warning: ");
+                print_problems(s, set->errors, set->error_count, "");
         }
         for (size_t i = 0; set && i < set->error_count; i++)
                 remarks_problem(s->remarks, app, &set->errors[i]);
         if (rejected) {
                 s->totals.failed++;
                 remarks_app(s->remarks, app, "not rendered", str_from(rejected->msg));
+                add_left(s, str_from(rejected->msg));
                 say(app, rejected->msg);
                 return;
         }
@@ -410,6 +463,8 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
         s->totals.failed += set->error_count;
         if (!set->count && !set->error_count)
                 say_nothing(app);
+        if (s->format == SHOW_MARKDOWN)
+                add_plan_head(s, app, r, set);
         if (s->format != SHOW_TEXT)
                 return;
         text_add(&s->out, app_config(app)->name);
@@ -426,6 +481,7 @@ void show_trouble(struct show *s, struct app *app, const struct err *err) {
         clear_progress(s);
         s->totals.failed++;
         remarks_app(s->remarks, app, "failed", str_from(err->msg));
+        add_left(s, str_from(err->msg));
         say(app, err->msg);
 }
 
@@ -461,6 +517,7 @@ void show_settled(struct show *s, struct app *app, const struct err *prune_err) 
         if (!prune_err)
                 return;
         remarks_app(s->remarks, app, "prune stopped", str_from(prune_err->msg));
+        add_left(s, str_from(prune_err->msg));
         say(app, prune_err->msg);
 }
 
@@ -503,6 +560,10 @@ void show_end(struct show *s, struct agent *agent, int64_t took_ms, int exit_cod
                 s->totals.exit_code = exit_code;
                 if (s->format == SHOW_JSON)
                         remarks_print(s->remarks, &s->printer, &s->out);
+                for (size_t i = 0; i < s->failure_count; i++)
+                        add_left(s, str_from(s->failures[i].text));
+                if (s->left.n)
+                        buf_addf(&s->out, "### Not as it stands\n\n%s\n", s->left.p);
                 diff_print_end(&s->printer, &s->totals, &s->out);
         }
         clear_progress(s);

@@ -72,6 +72,9 @@ const char *diff_take_word(enum policy_class owner, bool passive);
 /* What truce does about a path with such a note: "yields", "reports" … */
 const char *diff_note_verb(enum decide_note_kind kind);
 
+/* A code span of Markdown: whatever the text, nothing in it is markup. */
+void diff_print_code(struct str text, struct buf *out);
+
 /* `spec.template.spec.containers[web].image`, `metadata.annotations[sidecar.example/status]`; escaped. */
 void diff_path_print(struct field_path p, struct buf *out);
 

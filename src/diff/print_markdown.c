@@ -41,6 +41,10 @@ static void code_span(struct buf *out, struct str text) {
         add_fence(out, fence);
 }
 
+void diff_print_code(struct str text, struct buf *out) {
+        code_span(out, text);
+}
+
 static void code_span_of_title(const struct diff *d, struct buf *out) {
         _cleanup_(buf_done) struct buf b = buf_make(out->max);
 
