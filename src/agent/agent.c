@@ -321,6 +321,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
                            on_rival, on_rebind, on_loaded },
                 .read_only = options->read_only,
                 .watch_only = options->watch_only,
+                .foretell = options->foretell,
         };
         for (size_t i = 0; i < config->app_count; i++) {
                 struct entry *e = &agent->entries[agent->count];

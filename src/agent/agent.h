@@ -55,6 +55,7 @@ struct agent_hooks agent_hooks_completed(const struct agent_hooks *hooks);
 struct agent_options {
         bool read_only;            /* diff: nothing is ever written, not even the key */
         bool watch_only;           /* owners: nothing is decided on by itself, see app_explain() */
+        bool foretell;             /* adopt: with read_only, see struct adoption */
         /* NULL: a real remote by git_remote_open(). The twin for tests otherwise. */
         struct git_source *(*open_source)(void *ctx, const struct config_app *app, struct err *err);
         void *open_ctx;

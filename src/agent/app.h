@@ -23,7 +23,9 @@
 #include "agent/config.h"
 #include "agent/desired.h"
 #include "agent/store.h"
+#include "manifest/tracking.h"
 #include "own/explain.h"
+#include "own/foretell.h"
 
 enum outcome_kind {
         OUTCOME_UNCHANGED,
@@ -40,6 +42,18 @@ enum outcome_kind {
         OUTCOME_SKIPPED,
         OUTCOME_REFUSED,
         OUTCOME_FAILED,
+};
+
+/*
+ * What a sync that takes an object on would make of it (app_env's `foretell`). Marks of other deployers are looked past as
+ * far as they can be lifted: what is decided and foretold is what comes when they are gone.
+ */
+struct adoption {
+        struct tracker tracker;      /* whose the live object is by its marks */
+        bool held;                   /* because of it a sync refuses the object today */
+        bool ours;                   /* it is in our inventory already */
+        const struct decide_input *in; /* what was decided on; in->live NULL: it does not exist */
+        const struct foretold *foretold; /* NULL: it cannot be told, see the outcome */
 };
 
 /* What happened to one object. Borrowed during the hook. */
@@ -62,6 +76,7 @@ struct outcome {
         size_t note_count;
         bool notes_are_new;           /* they differ from what was told of this object last */
         int64_t noticed_ms;           /* loop time at which a change of the live object was noticed; 0: none was */
+        const struct adoption *adoption; /* NULL: nobody wants to know */
 };
 
 /*
@@ -142,6 +157,7 @@ struct app_env {
         void *ctx;
         bool read_only;  /* nothing is ever written, not even a status */
         bool watch_only; /* objects are not even decided on: for app_explain() */
+        bool foretell;   /* with read_only: outcomes come with what an adoption would be */
 };
 
 struct app *app_new(const struct app_env *env, const struct config_app *config);

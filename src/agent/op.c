@@ -47,14 +47,39 @@ static struct str rival(struct op *op, struct str tracked_by) {
         return name.n ? arena_strf(op->arena, "application \"%.*s\", which wants it too", STR_FMT(name)) : name;
 }
 
+static bool is_in_inventory(const struct op *op) {
+        const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
+
+        return e && e->uid && str_eqc(value_text(value_path(op->in.live, "metadata", "uid", NULL)), e->uid);
+}
+
+/* Marks that their owner can be asked to lift; an application of ours, or another truce, says itself whose the object is. */
+static bool can_be_lifted(const struct tracker *who) {
+        return who->kind == TRACKER_ARGOCD || who->kind == TRACKER_OTHER_TOOL;
+}
+
+/* What an adoption would find: the object as the sync's first look does, without the marks that hold it today. */
+static struct str look_past(struct op *op, const struct tracker *who, struct str owner) {
+        struct tracker bare;
+        struct tracking t = app_tracking(op->app);
+
+        if (!op->app->env.foretell)
+                return owner;
+        op->adoption = (struct adoption){ .tracker = *who, .held = owner.n > 0, .ours = is_in_inventory(op), .in = &op->in };
+        tracking_read(&t, op->in.live, NULL, op->arena, &bare);
+        op->in.adopted |= !op->adoption.ours && bare.kind != TRACKER_OURS;
+        op->in.adopt_argocd |= who->kind == TRACKER_ARGOCD && who->same_app;
+        return can_be_lifted(who) ? STR("") : owner;
+}
+
 /*
  * An object with the uid that our inventory holds is ours whatever marks it has lost; for others the marks decide.
  */
 static struct str foreign_tracker(struct op *op) {
-        const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
         struct tracking t = app_tracking(op->app);
-        struct tracker who;
+        struct tracker who = { 0 };
 
+        op->adoption = (struct adoption){ .in = &op->in };
         if (!op->in.live)
                 return rival(op, STR(""));
         tracking_read(&t, op->in.live, op->in.desired, op->arena, &who);
@@ -64,11 +89,10 @@ static struct str foreign_tracker(struct op *op) {
                 if (other.n)
                         return other;
         }
-        if (e && e->uid && str_eqc(value_text(value_path(op->in.live, "metadata", "uid", NULL)), e->uid))
-                return STR("");
-        if (who.kind == TRACKER_ARGOCD && who.same_app && op->app->env.agent->adopt_argocd)
-                return STR("");
-        return who.kind == TRACKER_NONE || who.kind == TRACKER_OURS ? STR("") : who.owner;
+        if (is_in_inventory(op) || who.kind == TRACKER_NONE || who.kind == TRACKER_OURS ||
+            (who.kind == TRACKER_ARGOCD && who.same_app && op->app->env.agent->adopt_argocd))
+                return look_past(op, &who, STR(""));
+        return look_past(op, &who, who.owner);
 }
 
 static int read_live(struct op *op, struct str whole, struct err *err) {
@@ -193,6 +217,10 @@ void op_begin_round(struct op *op, struct str whole) {
         op->arena = arena_new(0);
         if (look(op, whole, &err) < 0) {
                 op_fail(op, &err);
+                return;
+        }
+        if (op->app->env.foretell && op->in.live && !op->full) {
+                op_get(op);
                 return;
         }
         if (!item_read_lease(op->item, op->in.live, &op->managed, op->full, op->arena, &op->in.override)) {

@@ -222,6 +222,12 @@ int op_take_answer(struct op *op, struct str body, struct err *err) {
         return 0;
 }
 
+void op_foretell(struct op *op, const struct value *answer) {
+        if (op->app->env.foretell && op->in.live && op->full &&
+            foretell(&op->in, &op->decision, answer, op->arena, &op->foretold, NULL) == 0)
+                op->adoption.foretold = &op->foretold;
+}
+
 static void dry_run_answered(struct op *op, const struct kube_result *result) {
         const struct value *answer;
         struct managed owners;
@@ -232,6 +238,7 @@ static void dry_run_answered(struct op *op, const struct kube_result *result) {
                 op_fail(op, &err);
                 return;
         }
+        op_foretell(op, answer);
         if (op->in.live && dry_run_is_no_op(op, answer, &owners) && !op->decision.removes) {
                 op_note_converged(op);
                 op_done(op);

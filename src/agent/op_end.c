@@ -77,6 +77,8 @@ void op_finish(struct op *op, enum item_state state, struct outcome outcome, con
         }
         if (op->removed_count)
                 add_removed(op, &outcome);
+        if (item->app->env.foretell)
+                outcome.adoption = &op->adoption;
         outcome.notes_are_new = notes_are_new(item, &outcome);
         item_keep_notes(item, &outcome);
         item->op = NULL;

@@ -37,6 +37,8 @@ struct op {
         struct arena *met_arena;   /* of `met` */
         const struct decide_cause *met; /* owners that a round took from and lost the race: asked about again at once */
         size_t met_count;
+        struct adoption adoption;  /* of this round; env.foretell */
+        struct foretold foretold;
 };
 
 /* --- op.c -------------------------------------------------------------------------------------------------------- */
@@ -57,6 +59,8 @@ void op_send_patch(struct op *op);
 
 void op_got(void *ctx, const struct kube_result *result);
 void op_answered(void *ctx, const struct kube_result *result);
+/* env.foretell: what comes after the apply that a dry-run answered so; what cannot be told is left open. */
+void op_foretell(struct op *op, const struct value *answer);
 /* Makes a body the live object of this round. */
 int op_take_answer(struct op *op, struct str body, struct err *err);
 /*

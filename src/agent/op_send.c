@@ -81,6 +81,7 @@ static void nothing_to_do(struct op *op) {
         op->app->counts.by_fingerprint += op->decision.by_fingerprint;
         op->app->counts.by_proof += op->decision.by_proof;
         op_note_converged(op);
+        op_foretell(op, op->in.live);
         if (op->mode == DECIDE_DIFF && op->decision.removes) {
                 op_tell_difference(op, op->in.live, &op->managed);
                 return;

@@ -26,6 +26,8 @@ static const struct verb verbs[] = {
           "0 nothing · 1 something · 2 it could not be found out · 3 --timeout passed" },
         { .name = "owners", .run = cli_owners, .help = "who owns each field of an object, and what truce does about it",
           .operands = "KIND/NAME " },
+        { "adopt", cli_adopt, "what a first sync would take over from Argo CD, Flux, Helm or kubectl",
+          "0 nothing is to be decided · 1 something is · 2 it could not be found out · 3 --timeout passed" },
         { "status", cli_status, "what is in force, from the cluster's inventory" },
         { "render", cli_render, "print the objects of a revision, as they were read" },
         { "sandbox", cli_sandbox, "a Kubernetes API in memory, to try things without a cluster" },

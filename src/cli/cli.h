@@ -23,6 +23,7 @@ int cli_run(int argc, char **argv);
 int cli_sync(int argc, char **argv);
 int cli_diff(int argc, char **argv);
 int cli_owners(int argc, char **argv);
+int cli_adopt(int argc, char **argv);
 int cli_status(int argc, char **argv);
 int cli_render(int argc, char **argv);
 int cli_sandbox(int argc, char **argv);

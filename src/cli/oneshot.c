@@ -121,7 +121,7 @@ static void on_timeout(void *ctx) {
 int oneshot_open(struct oneshot *o, struct err *err) {
         static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble };
         struct agent_options options = {
-                .read_only = o->mode == DECIDE_DIFF, .watch_only = o->watch_only, .poll_once = true
+                .read_only = o->mode == DECIDE_DIFF, .watch_only = o->watch_only, .foretell = o->foretell, .poll_once = true
         };
         int r = session_connect(&o->session, err);
 

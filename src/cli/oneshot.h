@@ -16,6 +16,7 @@ struct oneshot {
         void *ctx;
         enum decide_mode mode;
         bool watch_only;             /* objects are not decided on; for app_explain() */
+        bool foretell;               /* outcomes come with what an adoption would be */
         bool wait;                   /* until everything is applied and seen back, or never will be */
         int64_t timeout_ms;          /* 0: none */
         struct loop_timer *timer;

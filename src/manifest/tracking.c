@@ -136,6 +136,12 @@ static void read_other_tools(const struct tracking *t, const struct value *live,
                         continue;
                 ret->kind = m->kind;
                 ret->owner = owner_name(m, mark_of(live, m, m->ns_key), name, a);
+                ret->tool = m->what;
+                ret->name = arena_str(a, name);
+                ret->ns = arena_str(a, mark_of(live, m, m->ns_key));
+                ret->mark = m->key;
+                ret->ns_mark = m->ns_key;
+                ret->mark_is_label = m->label;
                 if (m->kind == TRACKER_ARGOCD) {
                         ret->app = arena_str(a, name);
                         ret->same_app = str_eq(name, t->app);
@@ -153,6 +159,9 @@ static void read_id(const struct tracking *t, const struct value *live, const st
         ret->same_app = str_eq(id->app, t->app);
         if (label.n == 0) {
                 ret->kind = TRACKER_ARGOCD;
+                ret->tool = "Argo CD application";
+                ret->name = ret->app;
+                ret->mark = TRACKING_ANNOTATION;
                 ret->owner = arena_strf(a, "Argo CD application \"%.*s\"%s%.*s%s", STR_FMT(id->app),
                                         argocd.n ? " of installation \"" : "", STR_FMT(argocd), argocd.n ? "\"" : "");
         } else if (!str_eq(label, t->installation)) {

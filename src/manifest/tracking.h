@@ -63,6 +63,11 @@ struct tracker {
         bool same_app;     /* ARGOCD or OTHER_INSTALLATION: its application is called as ours (a migration, perhaps) */
         struct str app;    /* its application, empty for OTHER_TOOL */
         struct str owner;  /* for a person: `Argo CD application "shop"`; empty for NONE and OURS */
+        /* ARGOCD and OTHER_TOOL: the mark, and what it names. */
+        const char *tool;  /* "Argo CD application", "Flux Kustomization", "Helm release" … */
+        struct str name, ns; /* of that; either may be empty */
+        const char *mark, *ns_mark; /* keys of the labels or annotations; ns_mark may be NULL */
+        bool mark_is_label;
 };
 
 /*

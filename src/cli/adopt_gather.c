@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what the engine says of an object to what `truce adopt` tells of it. */
+#include "cli/adopt_impl.h"
+
+#include "cli/owners_view.h"
+#include "cli/words.h"
+#include "diff/mask.h"
+#include "diff/print.h"
+#include "kube/gvk.h"
+
+#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
+#define PATH_COLUMNS 46
+#define TEXT_MAX_BYTES (64 * 1024)
+
+/* --- the report ------------------------------------------------------------------------------------------------- */
+
+static struct str in_arena(struct adopt_report *r, struct buf *b) {
+        return arena_str(r->arena, buf_str(b));
+}
+
+static struct tracker copy_of(const struct tracker *who, struct arena *a) {
+        struct tracker t = *who;
+
+        t.app = arena_str(a, who->app);
+        t.owner = arena_str(a, who->owner);
+        t.name = arena_str(a, who->name);
+        t.ns = arena_str(a, who->ns);
+        return t;
+}
+
+struct adopt_tracker *adopt_tracker_of(struct adopt_report *r, const struct tracker *who, struct str words) {
+        struct adopt_tracker *t;
+
+        for (size_t i = 0; i < r->tracker_count; i++)
+                if (str_eq(r->trackers[i]->words, words))
+                        return r->trackers[i];
+        t = arena_zalloc(r->arena, sizeof *t);
+        t->words = arena_str(r->arena, words);
+        if (who)
+                t->who = copy_of(who, r->arena);
+        r->trackers = mem_grow(r->trackers, &r->tracker_cap, r->tracker_count + 1, sizeof(*r->trackers));
+        r->trackers[r->tracker_count++] = t;
+        return t;
+}
+
+bool adopt_is_desired(const struct adopt_report *r, struct str group, struct str kind, struct str ns, struct str name) {
+        for (size_t i = 0; i < agent_app_count(r->agent); i++) {
+                const struct desired_set *set = app_desired(agent_app(r->agent, i));
+
+                for (size_t k = 0; set && k < set->count; k++) {
+                        const struct desired *d = &set->objects[k];
+
+                        if (str_eq(d->gvk.group, group) && str_eq(d->gvk.kind, kind) && str_eq(d->ns, ns) &&
+                            str_eq(d->name, name))
+                                return true;
+                }
+        }
+        return false;
+}
+
+void adopt_add_extra(struct adopt_report *r, struct adopt_tracker *t, struct str group, struct str kind, struct str ns,
+                     struct str name) {
+        for (size_t i = 0; i < t->extra_count; i++) {
+                const struct adopt_extra *x = &t->extras[i];
+
+                if (str_eq(x->group, group) && str_eq(x->kind, kind) && str_eq(x->ns, ns) && str_eq(x->name, name))
+                        return;
+        }
+        t->extras = mem_grow(t->extras, &t->extra_cap, t->extra_count + 1, sizeof *t->extras);
+        t->extras[t->extra_count++] = (struct adopt_extra){ arena_str(r->arena, group), arena_str(r->arena, kind),
+                                                            arena_str(r->arena, ns), arena_str(r->arena, name) };
+}
+
+static struct adopt_object *object_of(struct adopt_report *r, struct app *app, const struct outcome *o) {
+        _cleanup_(buf_done) struct buf key = buf_make(TEXT_MAX_BYTES);
+        struct adopt_object *x, *old;
+
+        buf_addf(&key, "%.*s\n%s", STR_FMT(app_config(app)->instance), o->id);
+        x = old = map_find(r->by_id, buf_str(&key));
+        if (!x) {
+                x = arena_alloc(r->arena, sizeof *x);
+                map_set(r->by_id, buf_str(&key), x);
+                r->objects = mem_grow(r->objects, &r->cap, r->count + 1, sizeof(*r->objects));
+                r->objects[r->count++] = x;
+        } else if (old->tracker) {
+                old->tracker->objects--;
+        }
+        *x = (struct adopt_object){ .app = app };
+        return x;
+}
+
+/* --- who has it today ------------------------------------------------------------------------------------------- */
+
+/* Who wrote it first, as far as managedFields tell: status is nobody's doing. */
+static struct str writer_of(const struct managed *m) {
+        const struct managed_entry *first = NULL;
+
+        for (size_t i = 0; m && i < m->count; i++) {
+                const struct managed_entry *e = &m->entries[i];
+
+                if (e->subresource.n || managed_is_ours(e) || managed_is_keeper(e))
+                        continue;
+                if (!first || str_cmp(e->time, first->time) < 0)
+                        first = e;
+        }
+        return first ? first->manager : STR("");
+}
+
+static struct str today_of(const struct adoption *ad) {
+        const struct value *annotations = value_path(ad->in->live, "metadata", "annotations", NULL);
+
+        if (ad->ours || ad->tracker.kind == TRACKER_OURS)
+                return STR("truce");
+        if (ad->tracker.kind != TRACKER_NONE)
+                return ad->tracker.owner;
+        return value_getc(annotations, LAST_APPLIED) ? STR("kubectl apply") : writer_of(ad->in->managed);
+}
+
+static bool is_lifted_by_others(const struct tracker *who) {
+        return who->kind == TRACKER_ARGOCD || who->kind == TRACKER_OTHER_TOOL;
+}
+
+static void find_tracker(struct adopt_report *r, struct adopt_object *x, const struct adoption *ad) {
+        bool kubectl = str_eqc(x->today, "kubectl apply");
+
+        if (is_lifted_by_others(&ad->tracker) && !ad->ours)
+                x->tracker = adopt_tracker_of(r, &ad->tracker, ad->tracker.owner);
+        else if (kubectl)
+                x->tracker = adopt_tracker_of(r, NULL, x->today);
+        if (!x->tracker)
+                return;
+        x->tracker->objects++;
+        x->tracker->holds |= ad->held;
+}
+
+/* --- hands ------------------------------------------------------------------------------------------------------ */
+
+static struct str owner_words(struct adopt_report *r, struct str owner, struct str subresource) {
+        _cleanup_(buf_done) struct buf b = buf_make(TEXT_MAX_BYTES);
+
+        if (owner.n)
+                diff_owner_print(owner, subresource, &b);
+        return in_arena(r, &b);
+}
+
+static struct str path_words(struct adopt_report *r, struct field_path p) {
+        _cleanup_(buf_done) struct buf b = buf_make(TEXT_MAX_BYTES);
+
+        owners_view_path(p, PATH_COLUMNS, &b);
+        return in_arena(r, &b);
+}
+
+static struct str spelled(struct adopt_report *r, struct field_path p) {
+        _cleanup_(buf_done) struct buf b = buf_make(TEXT_MAX_BYTES);
+
+        field_path_spell(p, &b);
+        return in_arena(r, &b);
+}
+
+static struct str rule_words(struct adopt_report *r, const char *rule, const char *place) {
+        if (!place)
+                return arena_strf(r->arena, "built-in: %s", rule);
+        if (strcmp(place, rule) == 0)
+                return arena_str(r->arena, str_from(rule));
+        return arena_strf(r->arena, "%s (%s)", rule, place);
+}
+
+static const char *why(const struct hand *h) {
+        if (h->note)
+                return h->note->rule;
+        return h->kind == HAND_STAYS ? "not in Git" : h->kind == HAND_GOES ? "gone with what held it" : "";
+}
+
+static struct adopt_share share_of(struct adopt_report *r, const struct hand *h) {
+        struct adopt_share s = { .kind = h->kind };
+
+        if (!h->owner)
+                return s;
+        s.owner = owner_words(r, h->owner->manager, h->owner->subresource);
+        s.operation = h->owner->operation == MANAGED_APPLY ? STR("Apply") : STR("Update");
+        s.subresource = arena_str(r->arena, h->owner->subresource);
+        return s;
+}
+
+static void add_share(struct adopt_share *shares, size_t *count, const struct adopt_share *one) {
+        for (size_t i = 0; i < *count; i++) {
+                if (shares[i].kind == one->kind && str_eq(shares[i].owner, one->owner) &&
+                    str_eq(shares[i].operation, one->operation)) {
+                        shares[i].paths++;
+                        return;
+                }
+        }
+        shares[*count] = *one;
+        shares[(*count)++].paths = 1;
+}
+
+static void gather_hands(struct adopt_report *r, struct adopt_object *x, const struct adoption *ad) {
+        const struct hand *hands;
+        size_t count = foretell_hands(ad->in, ad->foretold, r->arena, &hands);
+        struct adopt_share *shares = arena_alloc(r->arena, (count + 1) * sizeof *shares);
+        struct adopt_path *paths = arena_alloc(r->arena, (count + 1) * sizeof *paths);
+
+        for (size_t i = 0; i < count; i++) {
+                struct adopt_share one = share_of(r, &hands[i]);
+
+                add_share(shares, &x->share_count, &one);
+                paths[i] = (struct adopt_path){ path_words(r, hands[i].path), spelled(r, hands[i].path),
+                                                hands[i].kind, one.owner,
+                                                arena_str(r->arena, str_from(why(&hands[i]))), hands[i].atomic };
+        }
+        x->shares = shares;
+        x->paths = paths;
+        x->path_count = count;
+}
+
+/* --- matters ---------------------------------------------------------------------------------------------------- */
+
+struct matters {
+        struct adopt_report *report;
+        const struct adoption *adoption;
+        struct policy_object object;
+        struct adopt_matter *items;
+        size_t count;
+};
+
+static bool is_path(struct field_path p, const char *top, const char *middle, const char *last) {
+        return p.count == 3 && str_eqc(p.elements[0].name, top) && str_eqc(p.elements[1].name, middle) &&
+               str_eqc(p.elements[2].name, last);
+}
+
+/* truce's own marks change on every object, and are nobody's news. */
+static bool is_mark(struct field_path p) {
+        return is_path(p, "metadata", "annotations", TRACKING_ANNOTATION) || is_path(p, "metadata", "labels", TRACKING_LABEL);
+}
+
+static bool is_atomic(const struct matters *m, struct field_path p) {
+        const struct decide_input *in = m->adoption->in;
+        const struct schema *type = in->type;
+
+        if (!type)
+                type = schema_builtin(m->report->arena, value_text(value_getc(in->desired, "apiVersion")),
+                                      value_text(value_getc(in->desired, "kind")));
+        for (size_t i = 0; i < p.count; i++) {
+                if (schema_form(type) == SCHEMA_ATOMIC)
+                        return true;
+                type = p.elements[i].kind == PATH_FIELD ? schema_field(type, p.elements[i].name) : schema_item(type);
+        }
+        return schema_form(type) == SCHEMA_ATOMIC;
+}
+
+static const struct value *kept(const struct matters *m, const struct value *v) {
+        return v ? value_dup(m->report->arena, v) : NULL;
+}
+
+static bool is_whole_map_of_marks(const struct diff_entry *e) {
+        const struct value *v = e->after;
+
+        if (e->kind != DIFF_ADDED || e->path.count != 2 || !str_eqc(e->path.elements[0].name, "metadata"))
+                return false;
+        return value_count(v) == 1 && (value_getc(v, TRACKING_ANNOTATION) || value_getc(v, TRACKING_LABEL));
+}
+
+static void add_entry(struct matters *m, const struct diff_entry *e) {
+        struct adopt_matter x = { .kind = e->kind == DIFF_REMOVED ? ADOPT_GOES : ADOPT_VALUE };
+
+        if (e->class == DIFF_ADMISSION || is_mark(e->path) || is_whole_map_of_marks(e))
+                return;
+        x.path = path_words(m->report, e->path);
+        x.spelled = spelled(m->report, e->path);
+        x.before = kept(m, e->before);
+        x.after = kept(m, e->after);
+        x.line = e->line;
+        x.owner = owner_words(m->report, e->owner.manager, e->owner.subresource);
+        x.bookkeeping = is_path(e->path, "metadata", "annotations", LAST_APPLIED);
+        if (e->owner.manager.n && e->kind != DIFF_ADDED)
+                x.word = str_from(diff_take_word(e->owner.class, false));
+        if (e->kind == DIFF_REMOVED)
+                x.word = STR("removes");
+        if (e->kind == DIFF_REORDERED)
+                x.word = STR("reorders");
+        if (e->why)
+                x.rule = rule_words(m->report, e->why->rule, e->why->place);
+        m->items[m->count++] = x;
+}
+
+/* The rule that leaves it to its owner, as `truce owners` prints it. */
+static struct str paste_for(const struct matters *m, const struct diff_note *n) {
+        _cleanup_(buf_done) struct buf b = buf_make(TEXT_MAX_BYTES);
+        const struct managed *owners = m->adoption->in->managed;
+        struct explain_row row = { .path = n->path, .fate = EXPLAIN_NOTED, .note = n->kind };
+
+        for (size_t i = 0; owners && i < owners->count && !row.owner; i++) {
+                const struct managed_entry *e = &owners->entries[i];
+
+                if (str_eq(e->manager, n->owner) && str_eq(e->subresource, n->subresource))
+                        row.owner = e;
+        }
+        if (!row.owner)
+                return STR("");
+        row.class = policy_classify(row.owner->manager, row.owner->operation, row.owner->subresource);
+        explain_rule(&row, &m->object, &b);
+        return in_arena(m->report, &b);
+}
+
+static const char *place_of(const struct matters *m, const struct diff_note *n) {
+        const struct foretold *f = m->adoption->foretold;
+
+        for (size_t i = 0; i < f->note_count; i++)
+                if (f->notes[i].kind == n->kind && field_path_equal(f->notes[i].path, n->path))
+                        return f->notes[i].place;
+        return NULL;
+}
+
+static enum adopt_matter_kind kind_of(enum decide_note_kind kind) {
+        if (decide_note_is_remark(kind))
+                return ADOPT_LOOK;
+        if (kind == DECIDE_REMOVED || kind == DECIDE_LEAVING)
+                return ADOPT_GOES;
+        return kind == DECIDE_REPORTED ? ADOPT_DECIDE : ADOPT_STAYS;
+}
+
+static void add_note(struct matters *m, const struct diff_note *n) {
+        struct adopt_matter x = { .kind = kind_of(n->kind) };
+
+        if (n->kind == DECIDE_TAKEN)
+                return;
+        x.path = path_words(m->report, n->path);
+        x.spelled = spelled(m->report, n->path);
+        x.before = kept(m, n->live);
+        x.after = kept(m, n->git);
+        x.line = n->line;
+        x.owner = owner_words(m->report, n->owner, n->subresource);
+        x.word = str_from(diff_note_verb(n->kind));
+        x.rule = rule_words(m->report, n->rule, place_of(m, n));
+        x.bookkeeping = is_path(n->path, "metadata", "annotations", LAST_APPLIED);
+        x.atomic = is_atomic(m, n->path);
+        if (x.kind == ADOPT_DECIDE)
+                x.paste = paste_for(m, n);
+        m->items[m->count++] = x;
+}
+
+static void gather_matters(struct adopt_report *r, struct adopt_object *x, const struct outcome *o) {
+        struct matters m = { .report = r, .adoption = o->adoption };
+        struct outcome then = *o;
+        struct diff d;
+
+        then.before = o->adoption->in->live;
+        then.before_owners = o->adoption->in->managed;
+        then.after = o->adoption->foretold->object;
+        then.after_owners = &o->adoption->foretold->owners;
+        then.notes = o->adoption->foretold->notes;
+        then.note_count = o->adoption->foretold->note_count;
+        if (words_compare(&then, r->arena, &d) < 0)
+                return;
+        m.object = (struct policy_object){ x->group, x->kind, x->ns, x->name, app_config(x->app)->name };
+        m.items = arena_alloc(r->arena, (d.count + d.note_count + 1) * sizeof *m.items);
+        for (size_t i = 0; i < d.count; i++)
+                add_entry(&m, &d.entries[i]);
+        for (size_t i = 0; i < d.note_count; i++)
+                add_note(&m, &d.notes[i]);
+        x->matters = m.items;
+        x->matter_count = m.count;
+}
+
+/* --- an outcome ------------------------------------------------------------------------------------------------- */
+
+static enum adopt_fate fate_of(const struct outcome *o) {
+        const struct adoption *ad = o->adoption;
+
+        switch (o->kind) {
+        case OUTCOME_MISSING:
+                return ADOPT_CREATED;
+        case OUTCOME_REFUSED:
+                return ADOPT_REFUSED;
+        case OUTCOME_FAILED:
+                return ADOPT_FAILED;
+        case OUTCOME_PARKED:
+                return ADOPT_PARKED;
+        case OUTCOME_WAITING:
+        case OUTCOME_SKIPPED:
+                return ADOPT_SKIPPED;
+        default:
+                if (!ad || !ad->foretold)
+                        return ADOPT_FAILED;
+                return ad->held ? ADOPT_HELD : ad->ours || ad->tracker.kind == TRACKER_OURS ? ADOPT_OURS : ADOPT_TAKEN;
+        }
+}
+
+/* The server's words may echo values of a Secret. */
+static struct str reason_of(struct adopt_report *r, const struct outcome *o) {
+        _cleanup_(buf_done) struct buf safe = buf_make(TEXT_MAX_BYTES);
+        const struct value *objects[] = { o->desired, o->before };
+
+        if (!o->err)
+                return arena_str(r->arena, str_from(o->reason));
+        if (!o->secret)
+                return arena_str(r->arena, str_from(o->err->msg));
+        mask_scrub(objects, ARRAY_LEN(objects), true, str_from(o->err->msg), &safe);
+        return in_arena(r, &safe);
+}
+
+void adopt_gather(struct adopt_report *r, struct app *app, const struct outcome *o) {
+        struct adopt_object *x;
+        struct object_key key;
+
+        if (o->kind == OUTCOME_EXTRA || o->kind == OUTCOME_KEPT || !object_key_from_id(str_from(o->id), &key))
+                return;
+        x = object_of(r, app, o);
+        x->group = arena_str(r->arena, key.group);
+        x->kind = arena_str(r->arena, key.kind);
+        x->ns = arena_str(r->arena, key.namespace);
+        x->name = arena_str(r->arena, key.name);
+        x->file = arena_str(r->arena, o->file);
+        x->line = o->line;
+        x->fate = fate_of(o);
+        x->reason = reason_of(r, o);
+        if (!o->adoption || !o->adoption->in || !o->adoption->in->live)
+                return;
+        x->today = arena_str(r->arena, today_of(o->adoption));
+        find_tracker(r, x, o->adoption);
+        if (o->adoption->foretold) {
+                if (o->adoption->foretold->open.n)
+                        x->reason = arena_str(r->arena, o->adoption->foretold->open);
+                gather_hands(r, x, o->adoption);
+                gather_matters(r, x, o);
+        } else if (x->fate == ADOPT_FAILED && !x->reason.n) {
+                x->reason = STR("the API server refuses the apply as long as what people added is there: what changes hands "
+                                "cannot be foretold");
+        }
+}
+
+static int by_place(const void *a, const void *b) {
+        const struct adopt_object *x = *(struct adopt_object *const *)a, *y = *(struct adopt_object *const *)b;
+        int order = str_cmp(app_config(x->app)->instance, app_config(y->app)->instance);
+
+        if (!order)
+                order = str_cmp(x->file, y->file);
+        return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+static int by_words(const void *a, const void *b) {
+        const struct adopt_tracker *x = *(struct adopt_tracker *const *)a, *y = *(struct adopt_tracker *const *)b;
+
+        return str_cmp(x->words, y->words);
+}
+
+void adopt_sort(struct adopt_report *r) {
+        if (r->count)
+                qsort(r->objects, r->count, sizeof(*r->objects), by_place);
+        if (r->tracker_count)
+                qsort(r->trackers, r->tracker_count, sizeof(*r->trackers), by_words);
+}
+
+/* --- words ------------------------------------------------------------------------------------------------------ */
+
+const char *adopt_fate_word(enum adopt_fate fate) {
+        static const char *const words[] = {
+                [ADOPT_TAKEN] = "taken on",   [ADOPT_HELD] = "refused",   [ADOPT_CREATED] = "created",
+                [ADOPT_OURS] = "truce's",     [ADOPT_REFUSED] = "refused", [ADOPT_FAILED] = "not applied",
+                [ADOPT_PARKED] = "parked",    [ADOPT_SKIPPED] = "left out",
+        };
+
+        return words[fate];
+}
+
+const char *adopt_state_word(enum adopt_state state) {
+        static const char *const words[] = { [ADOPT_UNREAD] = "not known", [ADOPT_GONE] = "gone",
+                                             [ADOPT_SUSPENDED] = "writes nothing by itself", [ADOPT_LIVE] = "live" };
+
+        return words[state];
+}
+
+static bool asks(const struct adopt_matter *m) {
+        return m->kind == ADOPT_DECIDE || (m->kind == ADOPT_GOES && !m->bookkeeping);
+}
+
+bool adopt_object_asks(const struct adopt_object *o) {
+        bool any = o->fate == ADOPT_REFUSED || o->fate == ADOPT_FAILED || o->fate == ADOPT_HELD;
+
+        for (size_t i = 0; i < o->matter_count; i++)
+                any |= asks(&o->matters[i]);
+        return any;
+}
+
+/* What a tracker holds is one decision, however many objects that is. */
+size_t adopt_decisions(const struct adopt_report *r) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < r->count; i++) {
+                const struct adopt_object *o = r->objects[i];
+
+                count += o->fate == ADOPT_REFUSED || o->fate == ADOPT_FAILED;
+                for (size_t k = 0; k < o->matter_count; k++)
+                        count += asks(&o->matters[k]);
+        }
+        for (size_t i = 0; i < r->tracker_count; i++)
+                count += r->trackers[i]->holds;
+        return count;
+}
