@@ -9,9 +9,10 @@
  *
  * Exit 0: nothing is to be decided, 1: something is, 2: it could not be found out, 3: --timeout passed.
  */
+#include "cli/adopt_impl.h"
+
 #include <stdio.h>
 
-#include "cli/adopt_impl.h"
 #include "cli/cli.h"
 #include "cli/oneshot.h"
 
