@@ -84,6 +84,7 @@ static bool has_finalizers(const struct value *o) {
 static struct str maker_of(const struct value *o, struct arena *a) {
         const struct value *owners = value_path(o, "metadata", "ownerReferences", NULL);
         const struct value *annotations = value_path(o, "metadata", "annotations", NULL);
+        struct str flux = value_text(value_getc(value_path(o, "metadata", "labels", NULL), "kustomize.toolkit.fluxcd.io/name"));
         struct tracking_id id;
 
         if (value_is(owners, VALUE_LIST) && owners->list.count)
@@ -91,7 +92,7 @@ static struct str maker_of(const struct value *o, struct arena *a) {
                                   STR_FMT(value_text(value_getc(owners->list.items[0], "name"))));
         if (tracking_id_split(value_text(value_getc(annotations, TRACKING_ANNOTATION)), &id))
                 return arena_strf(a, "application %.*s", STR_FMT(id.app));
-        return STR("");
+        return flux.n ? arena_strf(a, "Kustomization %.*s", STR_FMT(flux)) : STR("");
 }
 
 static void add_note(struct reading *r, struct adopt_tracker *t, const struct value *o, const char *how) {

@@ -310,8 +310,11 @@ static void show_note(struct show *s, const struct outcome *o, const struct deci
         if (!note_word(n->kind) || !o->notes_are_new || (!words_outcome(o->kind) && n->kind == DECIDE_YIELDED))
                 return;
         diff_path_print(n->path, &rest);
-        buf_addc(&rest, n->kind == DECIDE_EXTRA || n->kind == DECIDE_REMOVED ? ", not in Git, added by " : ", owned by ");
-        text_add(&rest, n->owner);
+        if (n->owner.n)
+                buf_addc(&rest, n->kind == DECIDE_EXTRA || n->kind == DECIDE_REMOVED ? ", not in Git, added by " : ", owned by ");
+        else
+                buf_addc(&rest, ", by rule ");
+        text_add(&rest, n->owner.n ? n->owner : str_from(n->rule));
         add_line(s, note_word(n->kind), o->id, buf_str(&rest));
 }
 

@@ -80,6 +80,13 @@ the_printed_rule_settles_it() {
 	says 'reports: []'
 }
 
+what_a_rule_leaves_to_whoever_has_it_is_told_by_the_rule() {
+	printf 'apiVersion: truce.dev/v1alpha1\nkind: Agent\nmetadata: {name: truce}\nspec: {ownership: {rules: [{name: ours to leave, path: %s, action: yield}]}}\n' \
+		.spec.selector >"$WORK/agent.yaml"
+	truce_ok sync --config "$WORK/agent.yaml"
+	says 'spec.selector, by rule ours to leave'
+}
+
 what_is_asked_wrongly_is_told() {
 	truce owners
 	assert_eq 2 "$RC" 'exit status without an object'
@@ -101,5 +108,5 @@ cat >"$WORK/rules.yaml" <<-'YAML'
 YAML
 sandbox_start --rules "$WORK/rules.yaml"
 run_cases a_shared_deployment_comes_to_be each_owner_is_named_with_what_truce_does the_printed_rule_settles_it \
-	what_is_asked_wrongly_is_told
+	what_a_rule_leaves_to_whoever_has_it_is_told_by_the_rule what_is_asked_wrongly_is_told
 sandbox_end
