@@ -15,6 +15,7 @@
 
 #include "cli/cli.h"
 #include "cli/oneshot.h"
+#include "cli/words.h"
 
 #define OUT_MAX_BYTES (64 * 1024 * 1024)
 
@@ -105,7 +106,7 @@ static int exit_of(const struct adopt *x) {
 static void print(const struct adopt *x, int exit_code) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(buf_done) struct buf out = buf_make(OUT_MAX_BYTES);
-        struct adopt_style style = { .all = x->flags.all, .color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR") };
+        struct adopt_style style = { .all = x->flags.all, .color = words_in_color(STDOUT_FILENO) };
 
         if (x->flags.output == OUTPUT_JSON) {
                 value_print_pretty(adopt_value(&x->report, x->flags.all, a), 2, &out);
