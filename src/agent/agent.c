@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent_impl.h"
 
+#include "agent/events.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "git/remote.h"
@@ -111,6 +112,8 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
                 agent->stats.heals++;
                 agent->stats.last_heal_ms = loop_now_ms(agent->loop) - o->noticed_ms;
         }
+        if (agent->events)
+                agent_events_of(agent->events, o);
         agent->hooks.outcome(agent->ctx, app, o);
 }
 
@@ -306,6 +309,8 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         kube_client_on_warning(agent->client, on_warning, agent);
         agent->cluster = cluster_new(l, agent->client, config->agent.installation_id, &cluster_hooks, agent);
         agent->store = store_new(l, agent->client, config->agent.ns, config->agent.installation_id);
+        if (config->agent.events && !options->poll_once)
+                agent->events = events_new(l, agent->client, config->agent.installation_id);
         agent->scalers = scaler_index_new();
         agent->scaler_targets = map_new(free);
         agent->scaler_look = loop_timer_new(l, agent_look_for_scaler, agent);
@@ -358,6 +363,7 @@ void agent_free(struct agent *agent) {
         loop_timer_free(agent->scaler_look);
         free(agent->scaler_coming);
         store_free(agent->store);
+        events_free(agent->events);
         cluster_free(agent->cluster);
         kube_client_free(agent->client);
         scaler_index_free(agent->scalers);

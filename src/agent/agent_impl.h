@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What agent.c (wiring), agent_commit.c (from a commit to a desired set) and agent_status.c (what `truce status` shows)
- * share.
+ * What agent.c (wiring), agent_commit.c (from a commit to a desired set), agent_status.c (what `truce status` shows) and
+ * agent_events.c (what `kubectl describe` shows) share.
  */
 #ifndef TRUCE_AGENT_AGENT_IMPL_H
 #define TRUCE_AGENT_AGENT_IMPL_H
 
 #include "agent/agent.h"
 
+struct events;
 struct render;
 
 /* One application and the way its commits take. */
@@ -47,6 +48,7 @@ struct agent {
         struct kube_client *client;
         struct cluster *cluster;
         struct store *store;
+        struct events *events;      /* NULL: none are sent */
         struct scaler_index *scalers;
         struct map *scaler_targets; /* id of a scaler → id of what it scales */
         char *scaler_coming; /* id of the definition of a kind of scaler that is not served yet; NULL: none */
@@ -83,6 +85,8 @@ void entry_tell_status(struct entry *e);
 int entry_check_name(const struct entry *e, struct err *err);
 /* The hook app_hooks.status. */
 void entry_status(struct entry *e, struct str old_text, struct buf *out);
+/* Sends the Events that an outcome is worth. */
+void agent_events_of(struct events *events, const struct outcome *o);
 /* Scalers that Git wants changed with the set in force. */
 void agent_index_desired_scalers(struct agent *agent);
 /* A live one came, changed or went (`live` NULL). */

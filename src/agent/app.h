@@ -75,6 +75,7 @@ struct outcome {
         const struct decide_note *notes;
         size_t note_count;
         bool notes_are_new;           /* they differ from what was told of this object last */
+        bool first_look;              /* nothing was told of it before, in this process */
         int64_t noticed_ms;           /* loop time at which a change of the live object was noticed; 0: none was */
         const struct adoption *adoption; /* NULL: nobody wants to know */
 };

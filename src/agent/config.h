@@ -144,6 +144,7 @@ struct config_agent {
         bool adopt_argocd;             /* take over objects that carry the tracking id of an Argo CD application of the
                                         * same name (migration) */
         bool strict_yaml;
+        bool events;                   /* Kubernetes Events about objects (agent/events.h) */
         const struct value *rules_value;  /* spec.ownership.rules as it stands there */
         struct config_rules rules;        /* the same, read */
         int log_level;                 /* enum log_level */

@@ -79,6 +79,7 @@ void op_finish(struct op *op, enum item_state state, struct outcome outcome, con
                 add_removed(op, &outcome);
         if (item->app->env.foretell)
                 outcome.adoption = &op->adoption;
+        outcome.first_look = item->told_notes.lo == 0 && item->told_notes.hi == 0;
         outcome.notes_are_new = notes_are_new(item, &outcome);
         item_keep_notes(item, &outcome);
         item->op = NULL;

@@ -46,6 +46,15 @@ fights_counted() {
 	curl -fs "http://127.0.0.1:$PORT/metrics" | sed -n 's/^truce_field_fights_total{.*manager="region-operator",kind="ConfigMap"} //p'
 }
 
+events_of() {
+	kc person get events -n "$NS" --field-selector involvedObject.name=flags,reason=FieldFight,type=Warning \
+		-o 'jsonpath={range .items[*]}{.count} {.message}{"\n"}{end}'
+}
+
+event_says() {
+	[[ $(events_of) == *"$1"*'action: yield}'* ]]
+}
+
 # writes_in SECONDS: of truce to the object, from now on.
 writes_in() {
 	mark
@@ -82,6 +91,8 @@ both_are_named_with_a_rate_and_a_rule() {
 	[[ $line == *'truce ⇄ region-operator, '*' turns a minute, left alone until '* ]] || fail "the line lacks something: $line"
 	agent_waits 10 'region-operator'
 	assert_eq 1 "$(fights_counted)" 'fights in the metric'
+	wait_until 10 event_says region-operator
+	assert_eq 1 "$(events_of | wc -l)" 'Events about the fight'
 }
 
 size_is() {

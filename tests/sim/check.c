@@ -396,7 +396,9 @@ void check_commit(struct check *c, const struct sandbox_commit *commit) {
                 return;
         if (c->quiet)
                 world_fail(c->world, "a write without need: %s", id);
-        if (!commit->before)
+        if (str_eqc(commit->kind, "Event"))
+                check_words_shown(c, "an Event", value_text(value_getc(commit->after, "message")));
+        else if (!commit->before)
                 check_creation(c, commit, id);
         else if (!commit->after || (is_going(commit->after) && !is_going(commit->before)))
                 check_removal(c, commit, id);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kubernetes Events of what truce notices about an object, for `kubectl describe` and `kubectl events`.
+ *
+ * An object has one Event for each reason: told again it counts on, with the newest message, at most twice a minute. Events
+ * are the second record of what the log and `truce status` say, so nothing waits for them and nothing fails with them: what
+ * the server does not take is dropped, and a queue of EVENTS_MAX_WAITING drops what is told beyond it.
+ *
+ * Bounds: EVENTS_MAX_KNOWN objects and reasons are remembered, for the hour that the API server keeps Events; the one that
+ * rested longest goes first. A message has at most EVENT_MESSAGE_MAX_BYTES.
+ *
+ * Thread rule: the loop's thread.
+ */
+#ifndef TRUCE_AGENT_EVENTS_H
+#define TRUCE_AGENT_EVENTS_H
+
+#include "base/loop.h"
+#include "kube/client.h"
+
+#define EVENTS_MAX_KNOWN        1000
+#define EVENTS_MAX_WAITING      100
+#define EVENT_MESSAGE_MAX_BYTES 1024 /* the API server's own limit */
+
+struct events;
+
+/* What an Event is about; a cluster-wide object's stands in namespace "default". */
+struct event_object {
+        struct str api_version, kind, ns, name, uid, resource_version;
+};
+
+struct events *events_new(struct loop *l, struct kube_client *c, struct str installation);
+void events_free(struct events *e);
+DEFINE_CLEANUP(struct events *, events_free)
+
+/* `reason` is a constant in CamelCase. Everything is copied; a message is cut at its bound. */
+void events_tell(struct events *e, const struct event_object *about, bool warning, const char *reason, struct str message);
+
+#endif
