@@ -84,7 +84,7 @@ const struct option_def config_agent_options[] = {
         { .key = "ownership.rules", .type = OPTION_VALUE, .at = AT(rules_value), .hidden = true,
           .help = "who may keep which fields" },
         { .name = "events", .key = "events", .type = OPTION_BOOL, .at = AT(events), .fallback = "true",
-          .help = "send Kubernetes Events about what becomes of fields" },
+          .help = "tell of fields by Kubernetes Events" },
         { .name = "log-level", .key = "log.level", .type = OPTION_CHOICE, .at = AT(log_level), .choices = log_levels,
           .fallback = "info", .help = "what is logged" },
         { .name = "log-format", .key = "log.format", .type = OPTION_CHOICE, .at = AT(log_format),
