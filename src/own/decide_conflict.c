@@ -152,7 +152,7 @@ bool desk_differs(const struct desk *d, struct field_path p) {
         const struct value *want = field_path_find(d->out.effective, p, d->type);
         const struct value *have = field_path_find(d->in->live, p, d->type);
 
-        return want && (value_count(want) == 0 || schema_is_atomic(d->type, want) || want->kind < VALUE_LIST) &&
+        return want && (value_count(want) == 0 || schema_is_atomic(field_path_type(d->type, p), want)) &&
                !value_equal(want, have);
 }
 

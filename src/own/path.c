@@ -357,6 +357,12 @@ bool path_item_element(const struct value *item, const struct schema *list_type,
         }
 }
 
+const struct schema *field_path_type(const struct schema *type, struct field_path p) {
+        for (size_t i = 0; type && i < p.count; i++)
+                type = p.elements[i].kind == PATH_FIELD ? schema_field(type, p.elements[i].name) : schema_item(type);
+        return type;
+}
+
 const struct value *field_path_find(const struct value *root, struct field_path p, const struct schema *type) {
         const struct value *v = root;
 

@@ -80,6 +80,8 @@ const struct value *path_item_find(const struct value *list, const struct path_e
 bool path_item_element(const struct value *item, const struct schema *list_type, struct arena *a,
                        struct path_element *ret_element);
 
+/* The schema of what stands at the path, of `type` that of the root; NULL when unknown. */
+const struct schema *field_path_type(const struct schema *type, struct field_path p);
 /* What stands at the path, or NULL. `type` is the schema of `root`. */
 const struct value *field_path_find(const struct value *root, struct field_path p, const struct schema *type);
 
