@@ -103,8 +103,10 @@ static bool is_yielded(const struct desk *d, struct field_path p) {
         return false;
 }
 
-/* One other owner of (something below) a path that leaves. */
-static void meet_owner(struct desk *d, struct field_path p, const struct managed_entry *e, struct strips *s) {
+enum met { MET_NOTHING, MET_LOSES, MET_KEEPS };
+
+/* One other owner of (something below) a path that leaves: what becomes of its hold? */
+static enum met meet_owner(struct desk *d, struct field_path p, const struct managed_entry *e, struct strips *s) {
         const struct fieldset *mine = fieldset_under(d->arena, d->ours->set, p);
         const struct fieldset *shared = fieldset_intersect(d->arena, mine, e->set);
         struct policy_answer answer = desk_ask(d, e, p);
@@ -116,31 +118,55 @@ static void meet_owner(struct desk *d, struct field_path p, const struct managed
 
         if (answer.action == POLICY_TAKE && !fieldset_is_empty(shared)) {
                 desk_strip(d, s, e, shared, false);
-                return;
+                return MET_LOSES;
         }
         if (answer.action == POLICY_TAKE && item && e->operation == MANAGED_APPLY) {
                 desk_strip(d, s, e, fieldset_under(d->arena, e->set, p), false);
-                return;
+                return MET_LOSES;
         }
         /* Below a list item an Update owner holds nothing unless it has the item itself. */
         if (item && e->operation == MANAGED_UPDATE && !fieldset_contains(e->set, p))
-                return;
+                return MET_NOTHING;
         desk_note(d, stays);
-        if (!item || e->operation != MANAGED_APPLY)
-                return;
-        d->out.verdict = DECIDE_REFUSE;
-        desk_reason(d, "Git removed %.*s, but %.*s applied fields below it and would keep a part of it",
-                    STR_FMT(field_path_text(d->arena, p)), STR_FMT(e->manager));
+        if (item && e->operation == MANAGED_APPLY) {
+                d->out.verdict = DECIDE_REFUSE;
+                desk_reason(d, "Git removed %.*s, but %.*s applied fields below it and would keep a part of it",
+                            STR_FMT(field_path_text(d->arena, p)), STR_FMT(e->manager));
+        }
+        return MET_KEEPS;
+}
+
+/* No dry-run can show it, as what is shared is the other one's still. */
+static void foretell_removal(struct desk *d, struct field_path p, const struct managed_entry *loser) {
+        struct policy_answer answer = desk_ask(d, loser, p);
+
+        d->out.removes = true;
+        desk_note(d, (struct decide_note){ .kind = DECIDE_REMOVED,
+                                           .path = p,
+                                           .owner = loser->manager,
+                                           .subresource = loser->subresource,
+                                           .rule = answer.rule,
+                                           .place = answer.place });
 }
 
 static void leave_path(struct desk *d, struct field_path p, struct strips *s) {
         const struct managed_entry *owners[MAX_OWNERS];
         size_t count = managed_touching(&d->managed, p, owners, MAX_OWNERS);
+        const struct managed_entry *loser = NULL;
+        bool kept = false;
 
         desk_note(d, (struct decide_note){ .kind = DECIDE_LEAVING, .path = p, .rule = "not in Git" });
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
+                enum met met = MET_NOTHING;
+
                 if (!managed_is_ours(owners[i]) && !managed_is_keeper(owners[i]))
-                        meet_owner(d, p, owners[i], s);
+                        met = meet_owner(d, p, owners[i], s);
+                if (met == MET_LOSES)
+                        loser = owners[i];
+                kept |= met == MET_KEEPS;
+        }
+        if (loser && !kept && d->in->mode == DECIDE_DIFF)
+                foretell_removal(d, p, loser);
 }
 
 int desk_leave(struct desk *d, struct err *err) {

@@ -106,6 +106,7 @@ the_diff_says_what_will_be() {
 	assert_eq 1 "$RC" 'exit status of diff'
 	[[ $(about sole) == *'spec.replicas :5 - 3 + 1'* ]] || fail "sole: $(about sole)"
 	[[ $(about shared) == *'stays: spec.replicas = 3 kept by region-operator'* ]] || fail "shared: $(about shared)"
+	[[ $(about shared-person) == *'spec.replicas'*' - 3 '* ]] || fail "shared with a person: $(about shared-person)"
 	git -C "$REPO" checkout -q main
 }
 

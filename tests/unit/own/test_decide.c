@@ -562,6 +562,24 @@ static const struct value *flags_in_git(void) {
                        "'1'}}");
 }
 
+static void a_diff_foretells_what_a_person_no_longer_keeps(void **state) {
+        const char *shared = OURS("'f:paused':{},'f:x':{}") "," ENTRY("kubectl", "Apply", "", "{'f:spec':{'f:paused':{}}}");
+        struct decide_input in = input(git("'x':1"), live("'paused':true,'x':1", shared));
+        struct decision d;
+
+        (void)state;
+        assert_int_equal(decided(&in).verdict, DECIDE_PATCH);
+        in.mode = DECIDE_DIFF;
+        d = decided(&in);
+        assert_true(noted(&d, DECIDE_LEAVING, ".spec.paused") && noted(&d, DECIDE_REMOVED, ".spec.paused") && d.removes);
+        /* With a third owner the value stays. */
+        in.live = live("'paused':true,'x':1",
+                       arena_strf(a, "%s," ENTRY("some-operator", "Update", "", "{'f:spec':{'f:paused':{}}}"), shared).p);
+        d = decided(&in);
+        assert_true(noted(&d, DECIDE_STAYS, ".spec.paused") && !d.removes);
+        assert_false(noted(&d, DECIDE_REMOVED, ".spec.paused"));
+}
+
 static void what_a_person_added_is_told_and_left_alone(void **state) {
         const struct value *there = config_map(
                 "'a':'1','zz':'2'", "'mine':'yes'",
@@ -724,6 +742,7 @@ int main(void) {
                 CASE(one_force_takes_only_what_policy_takes),
                 CASE(a_status_writers_claim_on_spec_is_taken),
                 CASE(a_conflict_the_live_object_does_not_show_is_not_guessed_at),
+                CASE(a_diff_foretells_what_a_person_no_longer_keeps),
                 CASE(what_a_person_added_is_told_and_left_alone),
                 CASE(extra_paths_of_others_are_their_business),
                 CASE(what_is_gone_again_is_not_extra),
