@@ -49,12 +49,6 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         adopt_gather(&x->report, app, o);
 }
 
-static void on_waiting(void *ctx, struct app *app, const char *what) {
-        (void)ctx;
-        (void)app;
-        (void)what;
-}
-
 static void say(struct adopt *x, const struct app *app, const char *text) {
         _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
 
@@ -76,18 +70,6 @@ static void on_revision(void *ctx, struct app *app, const struct agent_revision 
         }
         if (rejected)
                 say(x, app, rejected->msg);
-}
-
-static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
-        (void)ctx;
-        (void)app;
-        (void)prune_err;
-}
-
-static void on_observed(void *ctx, struct app *app, const struct agent_timeline *timeline) {
-        (void)ctx;
-        (void)app;
-        (void)timeline;
 }
 
 static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
@@ -160,7 +142,7 @@ static int open_agent(struct adopt *x, struct err *err) {
 }
 
 int cli_adopt(int argc, char **argv) {
-        struct adopt x = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble },
+        struct adopt x = { .oneshot.hooks = { .outcome = on_outcome, .revision = on_revision, .trouble = on_trouble },
                            .report = { .arena = arena_new(0), .by_id = map_new(NULL) } };
         struct oneshot *o = &x.oneshot;
         struct option_group own = { "Adopt", adopt_options, ARRAY_LEN(adopt_options), &x.flags };

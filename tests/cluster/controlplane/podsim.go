@@ -118,7 +118,7 @@ func (s *podsim) run(ctx context.Context, readyFile string) error {
 	if err := s.heartbeat(ctx); err != nil {
 		return err
 	}
-	go s.heartbeatUntil(ctx)
+	go every(ctx, podsimHeartbeat, "heartbeat", s.heartbeat)
 	factory.Start(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), informer.Informer().HasSynced) {
 		return ctx.Err()
@@ -134,7 +134,7 @@ func (s *podsim) run(ctx context.Context, readyFile string) error {
 		workers.Go(func() { s.work(ctx) })
 	}
 	operator := workloads{client: s.client, dynamic: s.dynamic, pods: s.pods}
-	workers.Go(func() { operator.runUntil(ctx) })
+	workers.Go(func() { every(ctx, workloadInterval, "workloads", operator.syncAll) })
 	<-ctx.Done()
 	s.queue.ShutDown()
 	workers.Wait()
@@ -250,16 +250,17 @@ func (s *podsim) writeStatus(ctx context.Context, pod *corev1.Pod, status *corev
 
 const podsimHostIP = "10.0.0.1"
 
-func (s *podsim) heartbeatUntil(ctx context.Context) {
-	ticker := time.NewTicker(podsimHeartbeat)
+// every does something until the context ends; errors are told and pass.
+func every(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := s.heartbeat(ctx); err != nil && ctx.Err() == nil {
-				fmt.Fprintln(os.Stderr, "podsim: heartbeat:", err)
+			if err := do(ctx); err != nil && ctx.Err() == nil {
+				fmt.Fprintf(os.Stderr, "podsim: %s: %v\n", what, err)
 			}
 		}
 	}

@@ -12,7 +12,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -47,21 +46,6 @@ type workloads struct {
 type workloadKind struct {
 	resource                           schema.GroupVersionResource
 	replicas, statusReplicas, selector []string
-}
-
-func (w *workloads) runUntil(ctx context.Context) {
-	ticker := time.NewTicker(workloadInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			if err := w.syncAll(ctx); err != nil && ctx.Err() == nil {
-				fmt.Fprintln(os.Stderr, "podsim: workloads:", err)
-			}
-		}
-	}
 }
 
 func (w *workloads) syncAll(ctx context.Context) error {
