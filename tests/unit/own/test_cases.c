@@ -9,7 +9,7 @@
 #include "own/decide.h"
 
 #define CASES TRUCE_SOURCE_DIR "/tests/cases/own"
-#define AT_LEAST 60
+#define AT_LEAST 160
 
 struct playing {
         struct arena *a;
@@ -61,6 +61,10 @@ static bool flag(const struct value *map, const char *name) {
         return value_truth(value_getc(map, name), false);
 }
 
+static const char *text_or_null(const struct value *map, const char *name) {
+        return value_getc(map, name) ? value_text(value_getc(map, name)).p : NULL;
+}
+
 static struct field_path read_path(const struct playing *p, const struct value *elements) {
         struct field_path path = { 0 };
 
@@ -89,6 +93,10 @@ static const struct value *with_default(struct arena *a, const struct value *obj
         with_default(a, object, (const char *const[]){ __VA_ARGS__ },                                                  \
                      sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *), value)
 
+static const struct value *named(const struct playing *p, const struct value *object) {
+        return object ? WITH_DEFAULT(p->a, object, value_stringc(p->a, "web"), "metadata", "name") : NULL;
+}
+
 static const struct value *read_owner(const struct playing *p, const struct value *o) {
         struct value_map_builder b = { 0 };
         const struct value *version = value_getc(o, "version"), *operation = value_getc(o, "operation");
@@ -105,14 +113,15 @@ static const struct value *read_owner(const struct playing *p, const struct valu
         return value_map_end(&b, p->a, 0);
 }
 
-static const struct value *read_live(const struct playing *p) {
-        const struct value *live = value_getc(p->doc, "live"), *owners = value_getc(p->doc, "owners");
-        const struct value *git = p->in.desired;
+static const struct value *read_live(const struct playing *p, const struct value *live, const struct value *owners) {
+        const struct value *git = p->in.desired, *ns = value_path(git, "metadata", "namespace", NULL);
         struct value_list_builder list = { 0 };
 
         if (!live)
                 return NULL;
         live = WITH_DEFAULT(p->a, live, value_getc(git, "apiVersion"), "apiVersion");
+        if (ns)
+                live = WITH_DEFAULT(p->a, live, ns, "metadata", "namespace");
         live = WITH_DEFAULT(p->a, live, value_getc(git, "kind"), "kind");
         live = WITH_DEFAULT(p->a, live, value_stringc(p->a, "web"), "metadata", "name");
         live = WITH_DEFAULT(p->a, live, value_stringc(p->a, "u1"), "metadata", "uid");
@@ -131,22 +140,51 @@ static enum policy_action read_action(const struct playing *p, struct str text) 
         return POLICY_REPORT;
 }
 
+static unsigned read_classes(const struct playing *p, const struct value *words) {
+        unsigned classes = 0;
+
+        for (size_t i = 0; i < value_count(words); i++) {
+                enum policy_class class;
+
+                if (!policy_class_from_word(value_text(words->list.items[i]), &class))
+                        fail_msg("%s: unknown class", p->name);
+                classes |= 1u << class;
+        }
+        return classes;
+}
+
+static struct policy_rule read_rule(const struct playing *p, const struct value *r) {
+        struct policy_rule rule = {
+                .name = text_or_null(r, "name"),
+                .place = text_or_null(r, "place"),
+                .group = text_or_null(r, "group"),
+                .kind = text_or_null(r, "kind"),
+                .ns = text_or_null(r, "namespace"),
+                .object = text_or_null(r, "object"),
+                .application = text_or_null(r, "application"),
+                .manager = text_or_null(r, "manager"),
+                .subresource = text_or_null(r, "subresource"),
+                .classes = read_classes(p, value_getc(r, "classes")),
+                .action = read_action(p, value_text(value_getc(r, "action"))),
+        };
+
+        ONLY_KEYS(p, r, "name", "place", "group", "kind", "namespace", "object", "application", "manager",
+                  "subresource", "classes", "path", "action");
+        assert_non_null(rule.name);
+        if (value_getc(r, "path")) {
+                struct field_path *path = arena_alloc(p->a, sizeof *path);
+
+                assert_int_equal(field_path_read(value_text(value_getc(r, "path")), p->a, path, NULL), 0);
+                rule.path = path;
+        }
+        return rule;
+}
+
 static void read_rules(struct playing *p, const struct value *list) {
         struct policy_rule *rules = arena_zalloc(p->a, (value_count(list) + 1) * sizeof *rules);
 
-        for (size_t i = 0; i < value_count(list); i++) {
-                const struct value *r = list->list.items[i];
-                struct str subresource = value_text(value_getc(r, "subresource"));
-
-                ONLY_KEYS(p, r, "name", "manager", "subresource", "action");
-                rules[i] = (struct policy_rule){
-                        .name = value_text(value_getc(r, "name")).p,
-                        .manager = value_text(value_getc(r, "manager")).p,
-                        .subresource = value_getc(r, "subresource") ? subresource.p : NULL,
-                        .action = read_action(p, value_text(value_getc(r, "action"))),
-                };
-                assert_non_null(rules[i].name);
-        }
+        for (size_t i = 0; i < value_count(list); i++)
+                rules[i] = read_rule(p, list->list.items[i]);
         p->policy = (struct policy){ rules, value_count(list) };
         p->in.policy = &p->policy;
 }
@@ -183,60 +221,106 @@ static void read_paths(struct playing *p, const struct value *ignored, const str
         p->in.withheld_count = value_count(withheld);
 }
 
-/* As if the object stood there unchanged since our last apply. */
-static void take_fingerprint(struct playing *p) {
-        struct managed m = owners_of(p->a, p->live);
-        const struct schema *type = p->in.type;
+static void read_paused(struct playing *p, const struct value *list) {
+        struct decide_paused *paused = arena_zalloc(p->a, (value_count(list) + 1) * sizeof *paused);
 
+        for (size_t i = 0; i < value_count(list); i++) {
+                const struct value *v = list->list.items[i];
+
+                ONLY_KEYS(p, v, "path", "manager", "rule");
+                paused[i] = (struct decide_paused){
+                        .path = read_path(p, value_getc(v, "path")),
+                        .manager = value_text(value_getc(v, "manager")),
+                        .rule = text_or_null(v, "rule"),
+                };
+                assert_non_null(paused[i].rule);
+        }
+        p->in.paused = paused;
+        p->in.paused_count = value_count(list);
+}
+
+/* As the agent does after an apply whose response was this object: the fingerprint is of what was sent. */
+static void take_fingerprint(struct playing *p, const struct value *desired, const struct value *live) {
+        struct managed m = owners_of(p->a, live);
+        const struct schema *type = p->in.type;
+        struct decide_input then = p->in;
+        struct decision sent;
+
+        then.desired = desired;
+        then.live = live;
+        assert_int_equal(decide(&then, p->a, &sent, NULL), 0);
         if (!type)
-                type = schema_builtin(p->a, value_text(value_getc(p->in.desired, "apiVersion")),
-                                      value_text(value_getc(p->in.desired, "kind")));
-        assert_int_equal(fingerprint_of(&key, p->in.desired, p->live, &m, type, p->a, &p->fingerprint, NULL), 0);
+                type = schema_builtin(p->a, value_text(value_getc(desired, "apiVersion")),
+                                      value_text(value_getc(desired, "kind")));
+        assert_int_equal(fingerprint_of(&key, sent.effective, live, &m, type, p->a, &p->fingerprint, NULL), 0);
         p->in.fingerprint = &p->fingerprint;
+}
+
+/* The last apply: what is left out of it was as it is now. */
+static void read_applied(struct playing *p, const struct value *applied) {
+        const struct value *git = value_getc(applied, "git"), *live = value_getc(applied, "live");
+        const struct value *owners = value_getc(applied, "owners");
+
+        if (!applied)
+                return;
+        ONLY_KEYS(p, applied, "git", "live", "owners");
+        git = git ? named(p, git) : p->in.desired;
+        live = read_live(p, live ? live : value_getc(p->doc, "live"), owners ? owners : value_getc(p->doc, "owners"));
+        take_fingerprint(p, git, live);
 }
 
 static void read_settings(struct playing *p, const struct value *s) {
         ONLY_KEYS(p, s, "mode", "removeExtra", "adopted", "adoptArgoCD", "hold", "keptLeftGit", "fingerprint", "foreignTracker",
-                  "override", "rules", "ignored", "withheld");
+                  "override", "rules", "ignored", "withheld", "paused", "previous", "application");
         p->in.mode = read_mode(p, value_text(value_getc(s, "mode")));
         p->in.remove_extra = flag(s, "removeExtra");
         p->in.adopted = flag(s, "adopted");
         p->in.adopt_argocd = flag(s, "adoptArgoCD");
         p->in.replicas_hold = flag(s, "hold");
         p->in.kept_left_git = flag(s, "keptLeftGit");
+        p->in.application = value_text(value_getc(s, "application"));
         p->in.foreign_tracker = value_text(value_getc(s, "foreignTracker"));
         if (value_getc(s, "override"))
                 p->in.override = value_text(value_getc(s, "override")).p;
         read_rules(p, value_getc(s, "rules"));
         read_paths(p, value_getc(s, "ignored"), value_getc(s, "withheld"));
+        read_paused(p, value_getc(s, "paused"));
+        p->in.previous = named(p, value_getc(s, "previous"));
         if (flag(s, "fingerprint"))
-                take_fingerprint(p);
+                take_fingerprint(p, p->in.desired, p->in.live);
 }
 
-static void read_scalers(struct playing *p, const struct value *list) {
+static void read_scalers(struct playing *p, const struct value *list, const struct value *git) {
         p->scalers = scaler_index_new();
         for (size_t i = 0; i < value_count(list); i++)
                 assert_int_equal(scaler_index_set(p->scalers, list->list.items[i], SCALER_LIVE, NULL), 0);
+        for (size_t i = 0; i < value_count(git); i++) {
+                struct scaler_sight sight = { .origin = SCALER_DESIRED, .file = STR("git.yaml") };
+
+                sight.line = (uint32_t)i + 1;
+                assert_int_equal(scaler_index_see(p->scalers, git->list.items[i], &sight, NULL), 0);
+        }
         p->in.scalers = p->scalers;
 }
 
 static void read_case(struct playing *p) {
         const struct value *git = value_getc(p->doc, "git"), *crd = value_getc(p->doc, "crd");
 
-        ONLY_KEYS(p, p->doc, "about", "from", "peers", "git", "live", "owners", "crd", "scalers", "settings", "conflicts",
-                  "expect", "then");
+        ONLY_KEYS(p, p->doc, "about", "from", "peers", "git", "live", "owners", "crd", "scalers", "gitScalers",
+                  "settings", "applied", "conflicts", "expect", "then");
         if (!value_text(value_getc(p->doc, "about")).n || !value_getc(p->doc, "peers") || !value_getc(p->doc, "expect"))
                 fail_msg("%s lacks about, peers or expect", p->name);
-        p->in.desired = WITH_DEFAULT(p->a, git, value_stringc(p->a, "web"), "metadata", "name");
+        p->in.desired = named(p, git);
         p->in.key = &key;
         p->in.crd = crd;
         if (crd)
                 assert_int_equal(schema_from_crd(crd, schema_version(value_text(value_getc(git, "apiVersion"))), p->a,
                                                  &p->in.type, NULL),
                                  0);
-        p->in.live = p->live = read_live(p);
-        read_scalers(p, value_getc(p->doc, "scalers"));
+        p->in.live = p->live = read_live(p, value_getc(p->doc, "live"), value_getc(p->doc, "owners"));
+        read_scalers(p, value_getc(p->doc, "scalers"), value_getc(p->doc, "gitScalers"));
         read_settings(p, value_getc(p->doc, "settings"));
+        read_applied(p, value_getc(p->doc, "applied"));
 }
 
 /* --- judging ---------------------------------------------------------------------------------------------------- */
@@ -313,8 +397,16 @@ static bool has_rule(const struct playing *p, struct str want) {
         return false;
 }
 
+static bool has_place(const struct playing *p, struct str want) {
+        for (size_t i = 0; i < p->d.note_count; i++)
+                if (p->d.notes[i].place && str_eqc(want, p->d.notes[i].place))
+                        return true;
+        return false;
+}
+
 static void expect_notes(const struct playing *p, const struct value *e) {
         const struct value *want = value_getc(e, "notes"), *rule = value_getc(e, "rule");
+        const struct value *place = value_getc(e, "place");
 
         for (size_t i = 0; i < value_count(want); i++)
                 if (!has_note(p, value_text(want->list.items[i])))
@@ -324,6 +416,8 @@ static void expect_notes(const struct playing *p, const struct value *e) {
                 fail_msg("%s: %zu notes:%.*s", p->name, p->d.note_count, STR_FMT(all_notes(p)));
         if (rule && !has_rule(p, value_text(rule)))
                 fail_msg("%s: no note's rule holds \"%.*s\"", p->name, STR_FMT(value_text(rule)));
+        if (place && !has_place(p, value_text(place)))
+                fail_msg("%s: no note's rule stands at \"%.*s\"", p->name, STR_FMT(value_text(place)));
 }
 
 /* The live object after the patch, which must touch managedFields and resourceVersion alone. */
@@ -366,13 +460,17 @@ static void expect(const struct playing *p, const struct value *e) {
         const struct value *reason = value_getc(e, "reason");
 
         ONLY_KEYS(p, e, "verdict", "handover", "force", "dryRun", "removes", "locked", "body", "lacks", "notes", "reason",
-                  "rule", "owners");
+                  "rule", "place", "owners", "by", "seeds", "omits", "holds");
         assert_non_null(value_getc(e, "verdict"));
         expect_text(p, e, "verdict", decide_verdict_name(p->d.verdict));
         expect_text(p, e, "handover", handovers[p->d.handover]);
         expect_flag(p, e, "force", p->d.force);
         expect_flag(p, e, "dryRun", p->d.dry_run);
+        expect_text(p, e, "by", p->d.by_fingerprint ? "fingerprint" : p->d.by_proof ? "proof" : "nothing");
         expect_flag(p, e, "removes", p->d.removes);
+        expect_flag(p, e, "seeds", p->d.seeds);
+        expect_flag(p, e, "omits", p->d.omits);
+        expect_flag(p, e, "holds", p->d.holds);
         expect_body(p, e);
         expect_notes(p, e);
         if (reason && !str_contains(p->d.reason, value_text(reason)))
