@@ -330,8 +330,10 @@ static void find_in_map(struct finding *f, size_t at, const struct value *map, c
         }
 }
 
-/* Without a schema an item is what the pattern says of it. */
-static bool guess_item(const struct path_element *want, const struct value *item) {
+/* Without keys of a schema an item is what the pattern says of it. */
+static bool guess_item(const struct path_element *want, const struct value *item, size_t at) {
+        if (want->kind == PATH_INDEX)
+                return want->index == (int64_t)at;
         if (want->kind == PATH_VALUE)
                 return value_equal(want->value, item);
         return want->kind == PATH_KEY && value_is(item, VALUE_MAP) && key_fits(want->value, item);
@@ -343,7 +345,7 @@ static void find_in_list(struct finding *f, size_t at, const struct value *list,
                 const struct value *item = list->list.items[i];
                 struct path_element e = f->pattern.elements[at];
                 bool known = path_item_element(item, type, f->a, &e);
-                bool fit = known ? item_fits(f->pattern, at, &e) : guess_item(&e, item);
+                bool fit = known ? item_fits(f->pattern, at, &e) : guess_item(&e, item, i);
 
                 if (fit)
                         find_in_value(f, at + 1, item, schema_item(type), field_path_join(f->a, here, e));

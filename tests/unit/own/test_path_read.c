@@ -181,6 +181,15 @@ static void real_paths_are_found_in_an_object(void **state) {
         field_pattern_find(path(".plain[id=3].x"), v, NULL, a, &list);
         field_pattern_find(path(".plain.x"), v, NULL, a, &list);
         assert_int_equal(list.count, 1);
+
+        /* An index names an item of a list without keys, and none of a keyed one. */
+        list.count = 0;
+        field_pattern_find(path(".plain[1].id"), v, NULL, a, &list);
+        assert_int_equal(list.count, 1);
+        assert_text(field_path_text(a, list.paths[0]), ".plain[1].id");
+        field_pattern_find(path(".plain[2].id"), v, NULL, a, &list);
+        field_pattern_find(path(".spec.template.spec.containers[0].name"), v, type, a, &list);
+        assert_int_equal(list.count, 1);
 }
 
 static void real_paths_are_found_in_a_set(void **state) {
