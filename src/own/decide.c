@@ -57,14 +57,26 @@ void desk_yield_path(struct desk *d, struct field_path p, struct decide_note not
         leave_out(d, p);
 }
 
+void desk_yield_or_seed(struct desk *d, struct field_path p, struct decide_note note) {
+        if (d->in->live) {
+                desk_yield_path(d, p, note);
+                return;
+        }
+        note.path = p;
+        if (concerns_us(d, p)) {
+                desk_note(d, note);
+                d->out.seeds = true;
+        }
+}
+
 enum decide_note_kind desk_note_kind(const struct policy_answer *answer) {
         return answer->action == POLICY_YIELD ? DECIDE_YIELDED : DECIDE_REPORTED;
 }
 
 static void yield_ignored(struct desk *d) {
         for (size_t i = 0; i < d->in->ignored_count; i++)
-                desk_yield_path(d, d->in->ignored[i],
-                                (struct decide_note){ .kind = DECIDE_YIELDED, .rule = "ignored, also at sync" });
+                desk_yield_or_seed(d, d->in->ignored[i],
+                                   (struct decide_note){ .kind = DECIDE_YIELDED, .rule = "ignored, also at sync" });
 }
 
 /* A path stays withheld as long as its owner holds it. NULL: no longer. */

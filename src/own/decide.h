@@ -128,7 +128,8 @@ struct decision {
         bool holds;               /* `replicas_hold` keeps a path from being taken back */
         bool omits;               /* CREATE: what the kind refuses at creation is left out; decide again afterwards */
         bool takes_replicas_back; /* this ends what a scaler or rule that is gone had left: a hold begins, see `replicas_hold` */
-        bool seeds;               /* CREATE: a path that is yielded by rule is in the body; ask again with the response */
+        /* CREATE: a path that is yielded by rule, or ignored, is in the body; ask again with the response */
+        bool seeds;
         const struct value *effective; /* desired without what is left out: the `desired` of fingerprint_of() */
         struct str reason;             /* one line for people; never empty */
         struct proof proof;            /* why it did not hold, when it was tried */

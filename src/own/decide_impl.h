@@ -41,6 +41,11 @@ void desk_note(struct desk *d, struct decide_note note);
 void desk_reason(struct desk *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Leaves the path out of the body, and out of what we own; the note's path is set here. */
 void desk_yield_path(struct desk *d, struct field_path p, struct decide_note note);
+/*
+ * The same by a rule that names no owner. A new object gets Git's value: it may be one that the kind asks for, and a
+ * hand-over keeps it from being written a second time.
+ */
+void desk_yield_or_seed(struct desk *d, struct field_path p, struct decide_note note);
 /* Leaves it to its owner, as the policy answered. */
 void desk_withhold(struct desk *d, const struct decide_withheld *w, const struct policy_answer *answer);
 enum decide_note_kind desk_note_kind(const struct policy_answer *answer);

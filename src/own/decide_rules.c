@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rules that yield a path whoever owns it (own/policy.h): the path is left out of what is applied, and where it is ours a
- * hand-over follows, as for every yielded path. A new object gets Git's value: it may be one that the kind asks for, and
- * the hand-over keeps it from being written a second time.
+ * hand-over follows, as for every yielded path. A new object gets Git's value (desk_yield_or_seed()).
  */
 #include "own/decide_impl.h"
 
@@ -30,7 +29,7 @@ static enum pattern_fit fit_before(const struct desk *d, size_t rule, struct fie
 
 static void yield_by(struct desk *d, const struct policy_rule *r, struct field_path p) {
         const struct managed_entry *owner = managed_other_owner(&d->managed, p, false);
-        struct decide_note note = { .kind = DECIDE_YIELDED, .path = p, .rule = r->name, .place = r->place };
+        struct decide_note note = { .kind = DECIDE_YIELDED, .rule = r->name, .place = r->place };
 
         if (desk_is_yielded(d, p))
                 return;
@@ -38,12 +37,7 @@ static void yield_by(struct desk *d, const struct policy_rule *r, struct field_p
                 note.owner = owner->manager;
                 note.subresource = owner->subresource;
         }
-        if (d->in->live) {
-                desk_yield_path(d, p, note);
-                return;
-        }
-        desk_note(d, note);
-        d->out.seeds = true;
+        desk_yield_or_seed(d, p, note);
 }
 
 static bool is_key_field(struct field_path item, const struct path_element *e) {
