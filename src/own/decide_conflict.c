@@ -68,7 +68,7 @@ static const struct managed_entry *find_newborn(struct desk *d, const struct dec
                 .manager = c->manager,
                 .operation = MANAGED_UPDATE,
                 .api_version = value_text(value_getc(d->in->desired, "apiVersion")),
-                .set = fieldset_of_value(d->out.effective, d->type, d->arena, NULL),
+                .set = fieldset_of_value(d->in->desired, d->type, d->arena, NULL),
         };
         if (!managed_is_before_first_apply(e) || managed_find(&d->managed, c->manager, MANAGED_UPDATE, STR(""), STR("")))
                 return NULL;
@@ -82,7 +82,11 @@ static bool is_withheld(const struct desk *d, struct field_path p) {
         return false;
 }
 
-static bool settle(struct desk *d, const struct decide_cause *c) {
+/*
+ * In two rounds, first what is left to its owner and then what is taken: a path of several owners is taken only when it
+ * is from all of them.
+ */
+static bool settle(struct desk *d, const struct decide_cause *c, bool taking) {
         struct field_path p;
         const struct managed_entry *e = find_owner(d, c, &p);
 
@@ -94,10 +98,10 @@ static bool settle(struct desk *d, const struct decide_cause *c) {
                             STR_FMT(c->field));
                 return false;
         }
-        if (is_withheld(d, p))
-                return true;
         struct policy_answer answer = desk_ask(d, e, p);
-        if (answer.action == POLICY_TAKE) {
+        if (is_withheld(d, p) || (answer.action == POLICY_TAKE) != taking)
+                return true;
+        if (taking) {
                 d->out.force = true;
                 desk_note(d, (struct decide_note){ .kind = DECIDE_TAKEN,
                                                    .path = p,
@@ -130,8 +134,8 @@ int decide_conflict(const struct decide_input *in, const struct decision *before
         if (!in->live || !count)
                 return err_set(err, ERR_INVAL, "a conflict needs a live object and causes");
         desk_yield(&d);
-        for (size_t i = 0; i < count; i++)
-                if (!settle(&d, &causes[i])) {
+        for (size_t i = 0; i < 2 * count; i++)
+                if (!settle(&d, &causes[i % count], i >= count)) {
                         *ret_decision = d.out;
                         return 0;
                 }
