@@ -103,6 +103,14 @@ static bool is_yielded(const struct desk *d, struct field_path p) {
         return false;
 }
 
+/*
+ * Would an item be left that Git does not have? An applier's is. One that an updater made stays whole when that one has
+ * all that we have; else what stands is a part that nobody wrote: a container without an image.
+ */
+static bool leaves_a_torso(const struct desk *d, const struct managed_entry *e, const struct fieldset *mine) {
+        return e->operation == MANAGED_APPLY || !fieldset_is_empty(fieldset_subtract(d->arena, mine, e->set));
+}
+
 enum met { MET_NOTHING, MET_LOSES, MET_KEEPS };
 
 /* One other owner of (something below) a path that leaves: what becomes of its hold? */
@@ -110,7 +118,7 @@ static enum met meet_owner(struct desk *d, struct field_path p, const struct man
         const struct fieldset *mine = fieldset_under(d->arena, d->ours->set, p);
         const struct fieldset *shared = fieldset_intersect(d->arena, mine, e->set);
         struct policy_answer answer = desk_ask(d, e, p);
-        bool item = p.elements[p.count - 1].kind != PATH_FIELD;
+        bool item = p.elements[p.count - 1].kind == PATH_KEY; /* one with parts, as an item of a set is not */
         struct decide_note stays = {
                 .kind = DECIDE_STAYS, .path = p, .owner = e->manager, .subresource = e->subresource, .rule = answer.rule,
                 .place = answer.place
@@ -128,9 +136,9 @@ static enum met meet_owner(struct desk *d, struct field_path p, const struct man
         if (item && e->operation == MANAGED_UPDATE && !fieldset_contains(e->set, p))
                 return MET_NOTHING;
         desk_note(d, stays);
-        if (item && e->operation == MANAGED_APPLY) {
+        if (item && leaves_a_torso(d, e, mine)) {
                 d->out.verdict = DECIDE_REFUSE;
-                desk_reason(d, "Git removed %.*s, but %.*s applied fields below it and would keep a part of it",
+                desk_reason(d, "Git removed %.*s, but %.*s has fields in it and would keep them",
                             STR_FMT(field_path_text(d->arena, p)), STR_FMT(e->manager));
         }
         return MET_KEEPS;
