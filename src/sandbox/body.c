@@ -50,14 +50,13 @@ static struct str summary(struct str body, struct arena *a) {
         return body.n > SUMMARY_BYTES ? arena_strf(a, "%.*s ...", SUMMARY_BYTES, body.p) : body;
 }
 
-static int refuse_text(struct call *c, struct str body, struct str why) {
+static int refuse_text(struct call *c, struct str kind, struct str body, struct str why) {
         return status_bad_request(
                 c, "the object provided is unrecognized (must be of type %.*s): couldn't get version/kind; %.*s (%.*s)",
-                STR_FMT(c->kind->resource->kind), STR_FMT(why), STR_FMT(summary(body, c->a)));
+                STR_FMT(kind), STR_FMT(why), STR_FMT(summary(body, c->a)));
 }
 
-/* What keeps the server from reading version and kind; empty: nothing. */
-static struct str kind_fault(const struct value *body, struct arena *a) {
+struct str body_kind_fault(const struct value *body, struct arena *a) {
         static const char *const fields[] = { "apiVersion", "kind" };
 
         if (!value_is(body, VALUE_MAP) && !value_is(body, VALUE_NULL))
@@ -94,7 +93,7 @@ int body_parse(struct call *c, const struct value **ret) {
                 return 0;
         int r = is_yaml(type) ? parse_yaml(body, c->a, ret, &err) : json_parse(body, c->a, ret, &err);
         if (r < 0 && str_is_utf8(body))
-                return refuse_text(c, body, STR("json parse error: unexpected end of JSON input"));
+                return refuse_text(c, c->kind->resource->kind, body, STR("json parse error: unexpected end of JSON input"));
         return r < 0 ? status_bad_request(c, "%s", err.msg) : 0;
 }
 
@@ -174,70 +173,44 @@ static const struct value *decode(struct call *c, const struct type *type, const
 
 /* ---- bodies of POST and PUT ---- */
 
-static int refuse_field(struct call *c, const struct value *object, const char *field, struct str is, struct str must) {
-        struct causes causes = { .arena = c->a };
-        struct str kind = value_text(value_getc(object, "kind"));
+void body_note_type(struct call *c, const struct value *body) {
+        struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
 
-        causes_add(&causes, "FieldValueInvalid", str_from(field), "Invalid value: \"%.*s\": must be %.*s", STR_FMT(is),
-                   STR_FMT(must));
-        int r = status_invalid(c, c->at.group, kind, meta_text(object, "name"), &causes);
-        causes_done(&causes);
-        return r;
+        c->is_odd = !str_eq(v, c->kind->api_version) || !str_eq(k, c->kind->resource->kind);
+        c->odd = (struct odd_type){ v, k };
 }
 
-static int refuse_versionless(struct call *c) {
-        struct causes causes = { .arena = c->a };
-
-        causes_add(&causes, "FieldValueInvalid", STR("metadata.resourceVersion"),
-                   "Invalid value: 0: must be specified for an update");
-        int r = status_invalid(c, c->at.group, c->at.plural, c->at.name, &causes);
-        causes_done(&causes);
-        return r;
-}
-
-/* The type as validation sees it, after decoding. */
 static int check_custom_type(struct call *c, const struct value *body) {
         struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
         struct str api_version = c->kind->api_version, kind = c->kind->resource->kind;
 
-        if (!str_eq(k, kind) && c->req->method == KUBE_PUT && meta_text(body, "resourceVersion").n == 0)
-                return refuse_versionless(c);
-        if (!str_eq(k, kind))
-                return refuse_field(c, body, "kind", k, kind);
-        return str_eq(v, api_version) ? 0 : refuse_field(c, body, "apiVersion", v, api_version);
-}
-
-int body_check_custom(struct call *c, const struct value *body, bool is_patch) {
-        struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
-        struct str api_version = c->kind->api_version, kind = c->kind->resource->kind;
-
-        if (k.n == 0 && !is_patch && body_strictness(c) == BODY_IGNORE)
+        if (k.n == 0 && body_strictness(c) == BODY_IGNORE)
                 return status_bad_request(c, "%.*s in version \"%.*s\" cannot be handled as a %.*s: Object 'Kind' is missing in '%.*s'",
                                           STR_FMT(kind), STR_FMT(schema_version(api_version)), STR_FMT(kind),
                                           STR_FMT(c->req->body));
-        if (k.n == 0 && !is_patch)
+        if (k.n == 0)
                 return status_bad_request(
                         c,
                         "the object provided is unrecognized (must be of type %.*s): Object 'Kind' is "
                         "missing in '%.*s' (%.*s)",
                         STR_FMT(kind), STR_FMT(c->req->body), STR_FMT(summary(c->req->body, c->a)));
-        if (value_is(value_getc(body, "apiVersion"), VALUE_NULL) && !is_patch)
+        if (value_is(value_getc(body, "apiVersion"), VALUE_NULL))
                 return status_bad_request(c,
                                           "%.*s in version \"\" cannot be handled as a %.*s: .apiVersion accessor error: "
                                           "<nil> is of the type <nil>, expected string",
                                           STR_FMT(kind), STR_FMT(kind));
-        if (!str_eq(v, api_version) && !is_patch)
+        if (!str_eq(v, api_version))
                 return status_bad_request(
                         c, "the API version in the data (%.*s) does not match the expected API version (%.*s)",
                         STR_FMT(v), STR_FMT(api_version));
-        return is_patch ? check_custom_type(c, body) : 0;
+        return 0;
 }
 
 static int check_kind(struct call *c, const struct value *body, struct str api_version, struct str kind) {
         struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
 
         if (c->kind->is_custom && str_eq(kind, c->kind->resource->kind))
-                return body_check_custom(c, body, false);
+                return check_custom_type(c, body);
         if ((v.n == 0 || str_eq(v, api_version)) && (k.n == 0 || str_eq(k, kind)))
                 return 0;
         v = v.n ? v : api_version;
@@ -266,6 +239,19 @@ const struct value *body_with_kind(const struct value *object, struct str api_ve
         return object;
 }
 
+/* As far as it says. */
+static bool is_of(const struct value *body, struct str api_version, struct str kind) {
+        struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
+
+        return (v.n == 0 || str_eq(v, api_version)) && (k.n == 0 || str_eq(k, kind));
+}
+
+/* CRDs' scheme does not know it. */
+static int refuse_scale(struct call *c, struct str kind) {
+        return status_bad_request(c, "no kind is registered for the type v1.%.*s in scheme \"pkg/runtime/scheme.go:111\"",
+                                  STR_FMT(kind));
+}
+
 int body_object(struct call *c, const struct type *type, struct str api_version, struct str kind,
                 const struct value **ret) {
         const struct value *body;
@@ -275,26 +261,29 @@ int body_object(struct call *c, const struct type *type, struct str api_version,
         if (r < 0)
                 return r;
         if (!body)
-                return refuse_text(c, c->req->body, STR("json parse error: unexpected end of JSON input"));
-        why = kind_fault(body, c->a);
+                return refuse_text(c, kind, c->req->body, STR("json parse error: unexpected end of JSON input"));
+        why = body_kind_fault(body, c->a);
+        if (why.n && c->kind->is_custom && type != kind_type(c->kind))
+                return refuse_scale(c, kind);
         if (why.n)
-                return refuse_text(c, c->req->body, why);
+                return refuse_text(c, kind, c->req->body, why);
         if (body->kind == VALUE_NULL)
                 body = &value_empty_map;
+        if (c->kind->is_custom && type != kind_type(c->kind) && !is_of(body, api_version, kind))
+                return refuse_scale(c, kind);
         r = check_kind(c, body, api_version, kind);
         if (r < 0)
                 return r;
         bool is_custom = c->kind->is_custom && type == kind_type(c->kind);
         const struct value *object = decode(c, type, body, &why);
-        if (why.n && c->kind->is_custom && type != kind_type(c->kind)) /* a Scale, which CRDs' scheme does not know */
-                return status_bad_request(
-                        c, "no kind is registered for the type v1.%.*s in scheme \"pkg/runtime/scheme.go:111\"", STR_FMT(kind));
+        if (why.n && c->kind->is_custom && type != kind_type(c->kind))
+                return refuse_scale(c, kind);
         if (why.n)
                 return status_bad_request(c, "%.*s in version \"%.*s\" cannot be handled as a %.*s: %.*s",
                                           STR_FMT(kind), STR_FMT(schema_version(api_version)), STR_FMT(kind),
                                           STR_FMT(why));
-        if (is_custom && check_custom_type(c, body) < 0)
-                return -1;
+        if (is_custom)
+                body_note_type(c, body);
         *ret = body_with_kind(object, api_version, kind, c->a);
         return 0;
 }
@@ -332,7 +321,7 @@ const struct value *body_default(struct call *c, const struct value *object) {
 
 static int decode_options(struct call *c, const struct value **options) {
         const struct type *type = type_table_find(kinds_types(c->s->kinds), STR("v1"), STR("DeleteOptions"));
-        struct str why = kind_fault(*options, c->a), kind = value_text(value_getc(*options, "kind")),
+        struct str why = body_kind_fault(*options, c->a), kind = value_text(value_getc(*options, "kind")),
                    version = value_text(value_getc(*options, "apiVersion"));
         struct err err = { 0 };
 

@@ -51,8 +51,10 @@ const struct value *body_decode(struct call *c, const struct type *type, const s
 const struct value *body_with_emptied_owners(const struct value *object, const struct value *body, struct arena *a);
 const struct value *body_with_kind(const struct value *object, struct str api_version, struct str kind,
                                    struct arena *a);
-/* Custom resources are decoded without a scheme: kind must be there, apiVersion must be the path's. */
-int body_check_custom(struct call *c, const struct value *body, bool is_patch);
+/* What keeps the server from reading version and kind, in its words; empty: nothing. */
+struct str body_kind_fault(const struct value *body, struct arena *a);
+/* Custom resources are decoded without a scheme: which type the body says it is of is validated at last. */
+void body_note_type(struct call *c, const struct value *body);
 
 /*
  * The JSON of what a merge patch or JSON patch made of `live`, as the server prints it: what the patch led through with

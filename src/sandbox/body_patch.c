@@ -10,6 +10,7 @@
 #include "sandbox/body.h"
 #include "sandbox/codec.h"
 #include "sandbox/held.h"
+#include "sandbox/patch_impl.h"
 #include "sandbox/status.h"
 
 #define MERGE_PATCH STR("application/merge-patch+json")
@@ -72,9 +73,20 @@ static struct str text_of(const struct patching *p, const struct value *document
 
 static int check_kind(struct patching *p, const struct value *document) {
         struct str v = value_text(value_getc(document, "apiVersion")), k = value_text(value_getc(document, "kind"));
+        struct str why = body_kind_fault(document, p->c->a);
+        bool is_custom = p->c->kind->is_custom && p->type == kind_type(p->c->kind);
 
-        if (p->c->kind->is_custom && p->type == kind_type(p->c->kind))
-                return body_check_custom(p->c, document, true);
+        if (why.n)
+                return refuse_shown(p->c, text_of(p, document),
+                                    arena_strf(p->c->a, "couldn't get version/kind; %.*s", STR_FMT(why)));
+        if (is_custom && k.n == 0)
+                return refuse_shown(
+                        p->c, text_of(p, document),
+                        arena_strf(p->c->a, "Object 'Kind' is missing in '%.*s'", STR_FMT(text_of(p, document))));
+        if (is_custom)
+                return 0;
+        v = v.n ? v : p->api_version;
+        k = k.n ? k : p->kind;
         if (str_eq(v, p->api_version) && str_eq(k, p->kind))
                 return 0;
         return refuse_shown(p->c, text_of(p, document),
@@ -97,6 +109,8 @@ static int decode_document(struct patching *p, const struct value *document, con
         struct str text = refuses ? text_of(p, document) : (struct str){ 0 };
         r = object ? settle_strict(p, &strict, text) : refuse_shown(c, text, why);
         causes_done(&strict);
+        if (r == 0 && c->kind->is_custom && p->type == kind_type(c->kind))
+                body_note_type(c, document);
         if (r == 0)
                 *ret = body_with_kind(object, p->api_version, p->kind, c->a);
         return r;
@@ -151,10 +165,9 @@ static int by_json(struct patching *p, const struct value **ret) {
         if (body_strictness(p->c) == BODY_IGNORE && no_operation(p->patch))
                 return status_bad_request(p->c, "json: cannot unmarshal %s into Go value of type jsonpatch.Operation",
                                           body_json_kind(no_operation(p->patch)));
-        int r = patch_json(p->live, p->patch, p->c->a, &document, &err);
-        if (r == ERR_PARSE)
+        if (body_strictness(p->c) != BODY_IGNORE && patch_json_check(p->patch, &err) < 0)
                 return status_bad_request(p->c, "%s", err.msg);
-        if (r < 0)
+        if (patch_json(p->live, p->patch, p->c->a, &document, &err) < 0)
                 return status_refuse(p->c, 422, "Invalid", &d,
                                      "the server rejected our request due to an error in our request");
         return decode_document(p, document, ret);
@@ -163,6 +176,8 @@ static int by_json(struct patching *p, const struct value **ret) {
 static int by_merge(struct patching *p, const struct value **ret) {
         struct call *c = p->c;
 
+        if (p->patch->kind == VALUE_LIST && body_strictness(c) == BODY_IGNORE)
+                return decode_document(p, patch_without_nulls(p->patch, c->a), ret);
         if (p->patch->kind == VALUE_NULL || (p->patch->kind != VALUE_MAP && body_strictness(c) == BODY_IGNORE))
                 return status_bad_request(c, "Invalid JSON Patch");
         if (p->patch->kind != VALUE_MAP)
@@ -176,6 +191,28 @@ static int by_merge(struct patching *p, const struct value **ret) {
 
 /* ---- strategic merge patches: the result is converted ---- */
 
+/* Errors have short texts: what is cut off of one that quotes a map of the patch is found again there. */
+static const char *whole_refusal(const struct value *patch, struct str why, struct arena *a) {
+        static const struct str cut = { "…", sizeof "…" - 1 };
+        const struct value *directive = value_getc(patch, "$patch");
+        struct str begin = str_sub(why, 0, why.n - cut.n), all;
+
+        if (!str_ends(why, cut))
+                return arena_str(a, why).p;
+        all = arena_strf(a, "unknown patch type: %.*s in map: %.*s", STR_FMT(value_text(directive)),
+                         STR_FMT(patch_go_text(patch, a)));
+        if (directive && str_starts(all, begin))
+                return all.p;
+        for (size_t i = 0; i < value_count(patch); i++) {
+                const struct value *below = value_is(patch, VALUE_MAP) ? patch->map.members[i].value : patch->list.items[i];
+                const char *found = whole_refusal(below, why, a);
+
+                if (!str_ends(str_from(found), cut))
+                        return found;
+        }
+        return arena_str(a, why).p;
+}
+
 static int refuse_strategic(struct call *c, int code, const char *why) {
         const struct status_details d = { 0 };
 
@@ -187,7 +224,7 @@ static int refuse_strategic(struct call *c, int code, const char *why) {
         return status_internal(c, "%s", why);
 }
 
-/* The server's merge takes some directives out of the patch it then quotes. `live` NULL: nothing to merge with. */
+/* The server's merge takes some directives, and nulls in what is new, out of the patch it then quotes. `live` NULL: nothing to merge with. */
 static bool is_taken_out(const struct value_member *m, const struct value *live) {
         return str_starts(m->key, STR("$setElementOrder/")) || str_eqc(m->key, "$retainKeys") ||
                (value_is(live, VALUE_MAP) && str_eqc(m->key, "$patch") && str_eqc(value_text(m->value), "replace"));
@@ -196,8 +233,9 @@ static bool is_taken_out(const struct value_member *m, const struct value *live)
 static const struct value *without_directives(const struct value *v, const struct value *live, struct arena *a) {
         for (size_t i = 0; value_is(v, VALUE_MAP) && i < v->map.count; i++) {
                 const struct value_member *m = &v->map.members[i];
-                bool goes = is_taken_out(m, live);
-                const struct value *now = goes ? NULL : without_directives(m->value, value_get(live, m->key), a);
+                bool goes = is_taken_out(m, live), is_new = value_is(live, VALUE_MAP) && !value_get(live, m->key);
+                const struct value *kept = is_new && (value_count(m->value)) ? patch_without_nulls(m->value, a) : m->value;
+                const struct value *now = goes ? NULL : without_directives(kept, value_get(live, m->key), a);
 
                 if (now == m->value)
                         continue;
@@ -218,7 +256,7 @@ static int by_strategic(struct patching *p, const struct value **ret) {
                                           body_json_kind(patch));
         int r = patch_strategic(p->type, p->live, patch, c->a, &document, &err);
         if (r < 0)
-                return refuse_strategic(c, r, err.msg);
+                return refuse_strategic(c, r, whole_refusal(patch, str_from(err.msg), c->a));
         if (body_strictness(c) != BODY_IGNORE)
                 codec_duplicates(c->req->body, &p->strict);
         struct str text = patch_go_text(without_directives(patch, p->live, c->a), c->a);

@@ -50,6 +50,15 @@ static void print_fields(const struct value *v, struct arena *a, struct buf *out
         buf_addch(out, '}');
 }
 
+static void print_owned(const struct value *v, struct buf *out) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+
+        if (value_is(v, VALUE_MAP))
+                print_fields(v, a, out);
+        else
+                value_print(v, out);
+}
+
 /* ---- what the patch did not touch ---- */
 
 static void print_struct(const struct type *t, const struct value *v, struct buf *out) {
@@ -63,21 +72,19 @@ static void print_struct(const struct type *t, const struct value *v, struct buf
                         if (!member)
                                 continue;
                         print_name(t->fields[i].name, first, out);
-                        print_untouched(t->fields[i].type, member, out);
+                        if (str_eqc(t->fields[i].name, "fieldsV1"))
+                                print_owned(member, out);
+                        else
+                                print_untouched(t->fields[i].type, member, out);
                         first = false;
                 }
 }
 
 static void print_untouched(const struct type *t, const struct value *v, struct buf *out) {
-        _cleanup_(arena_freep) struct arena *a = NULL;
-
         if (t && v->kind == VALUE_MAP && t->kind == TYPE_STRUCT) {
                 buf_addch(out, '{');
                 print_struct(t, v, out);
                 buf_addch(out, '}');
-        } else if (t && v->kind == VALUE_MAP && t->go_name.n && str_ends(t->go_name, STR("FieldsV1"))) {
-                a = arena_new(0);
-                print_fields(v, a, out);
         } else if (t && v->kind == VALUE_MAP && t->item) {
                 buf_addch(out, '{');
                 for (size_t i = 0; i < v->map.count; i++) {

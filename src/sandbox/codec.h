@@ -72,6 +72,9 @@ const struct value *codec_prune(const struct type *t, const struct value *object
  * patches that are no objects are the caller's to refuse. What a patch yields has to be decoded: codec_decode() after
  * the first two, codec_convert() after the third.
  */
+/* Operations and their members are of the right types; PARSE when not. With fieldValidation=Ignore nobody looks. */
+int patch_json_check(const struct value *patch, struct err *err);
+/* Members of a wrong type count as missing. */
 int patch_json(const struct value *doc, const struct value *patch, struct arena *a, const struct value **ret_doc,
                struct err *err);
 const struct value *patch_merge(const struct value *doc, const struct value *patch, struct arena *a);

@@ -197,7 +197,7 @@ static const struct value *decode_bytes(struct decoder *d, const struct type *t,
         return NULL;
 }
 
-/* Resource lists are rounded by defaulting; nothing looks at them in between. */
+/* Resource lists are rounded by defaulting; nothing looks at them in between. What is held keeps another spelling. */
 static const struct value *decode_amount(struct decoder *d, const struct type *holder, const struct value *v) {
         const char *why = NULL;
         bool rounded = holder && str_eqc(holder->go_name, "v1.ResourceList");
@@ -206,6 +206,8 @@ static const struct value *decode_amount(struct decoder *d, const struct type *h
         if (v->kind == VALUE_NULL)
                 return value_stringc(d->a, "0");
         spelt = rounded ? decode_quantity_milli(text, d->a, &why) : decode_quantity(text, d->a, &why);
+        if (!why && d->holds && !decode_quantity_is_held(text, spelt, rounded))
+                return value_string(d->a, text, v->line);
         if (!why)
                 return str_eq(spelt, text) && v->kind == VALUE_STRING ? v : value_string(d->a, spelt, v->line);
         fail(d, str_from(why), true);

@@ -33,6 +33,9 @@ struct str decode_quantity(struct str text, struct arena *a, const char **ret_wh
 /* The same rounded up to thousandths, as all resource lists are. */
 struct str decode_quantity_milli(struct str text, struct arena *a, const char **ret_why);
 
+/* Is what Go parsed from `text` to the bit what it would parse from `spelt`, its canonical spelling? */
+bool decode_quantity_is_held(struct str text, struct str spelt, bool rounded);
+
 /*
  * RFC 3339 in UTC, with six digits of fraction when `micro`, else without any; empty with the server's words in
  * *ret_why when it is none. The zero time is the text "null".

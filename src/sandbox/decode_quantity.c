@@ -305,3 +305,12 @@ struct str decode_quantity(struct str text, struct arena *a, const char **ret_wh
 struct str decode_quantity_milli(struct str text, struct arena *a, const char **ret_why) {
         return spell(str_trim(text), -3, a, ret_why);
 }
+
+/* Without rounding the text itself is kept as well; binary ones are whole units in any case. */
+bool decode_quantity_is_held(struct str text, struct str spelt, bool rounded) {
+        struct parts p = { 0 };
+
+        if (str_eq(str_trim(text), spelt))
+                return true;
+        return rounded && !read_parts(str_trim(text), &p) && p.format == BINARY_SI && p.fraction.n == 0;
+}

@@ -46,8 +46,6 @@ static const struct value *service_spec(const struct value *o, struct arena *a) 
                 o = default_set_text(o, "externalTrafficPolicy", "Cluster", a);
         if (balances || is_any_of(type, "NodePort", "ClusterIP"))
                 o = default_set_text(o, "internalTrafficPolicy", "Cluster", a);
-        else if (str_eqc(type, "ExternalName")) /* left out whenever it is read */
-                o = value_with(a, o, STR("internalTrafficPolicy"), NULL);
         if (balances && !value_getc(o, "allocateLoadBalancerNodePorts"))
                 o = value_with(a, o, STR("allocateLoadBalancerNodePorts"), &value_true);
         return o;

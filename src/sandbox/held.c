@@ -20,8 +20,10 @@ static bool has_empties(const struct value *v) {
 }
 
 void held_note(struct call *c, const struct type *type, const struct value *body) {
-        if (type == kind_type(c->kind) && !c->kind->is_custom && has_empties(body) &&
-            codec_hold(type, body, c->a, &c->held) < 0)
+        if (type != kind_type(c->kind) || c->kind->is_custom)
+                return;
+        c->sent = body;
+        if (has_empties(body) && codec_hold(type, body, c->a, &c->held) < 0)
                 c->held = NULL;
 }
 
@@ -30,40 +32,57 @@ static bool is_kind(const struct call *c, const char *group, const char *kind) {
                str_eqc(c->kind->resource->kind, kind);
 }
 
-/* Where a check tells empty from absent. */
-static const struct {
-        const char *group, *kind, *path[5];
-} places[] = {
-        { "", "ConfigMap", { "data" } },
-        { "", "ConfigMap", { "binaryData" } },
-        { "", "Secret", { "data" } },
-        { "apps", "Deployment", { "spec", "template", "metadata", "labels" } },
-        { "apps", "ReplicaSet", { "spec", "template", "metadata", "labels" } },
-        { "apps", "StatefulSet", { "spec", "template", "metadata", "labels" } },
-        { "apps", "DaemonSet", { "spec", "template", "metadata", "labels" } },
-};
+static const struct value *with_empties(const struct value *v, const struct value *held, struct arena *a) {
+        if (value_is(v, VALUE_LIST) && value_is(held, VALUE_LIST) && v->list.count == held->list.count) {
+                struct value_list_builder b = { 0 };
 
-static const struct value *at_path(const struct value *v, const char *const path[]) {
-        for (size_t i = 0; v && path[i]; i++)
-                v = value_getc(v, path[i]);
+                for (size_t i = 0; i < v->list.count; i++)
+                        value_list_add(&b, with_empties(v->list.items[i], held->list.items[i], a));
+                return value_list_end(&b, a, v->line);
+        }
+        for (size_t i = 0; value_is(v, VALUE_MAP) && value_is(held, VALUE_MAP) && i < held->map.count; i++) {
+                const struct value_member *m = &held->map.members[i];
+                const struct value *now = value_get(v, m->key);
+
+                if ((!now || now->kind == VALUE_NULL) && is_empty(m->value))
+                        v = value_with(a, v, m->key, m->value);
+                else if (now && has_empties(m->value))
+                        v = value_with(a, v, m->key, with_empties(now, m->value, a));
+        }
         return v;
 }
 
-static const struct value *with_empty(const struct call *c, const struct value *object, const char *const path[]) {
-        struct str keys[5];
-        size_t n = 0;
+/* Limits of a Pod's container, though empty ones, have requests made beside them. */
+static const struct value *with_requests(const struct value *container, struct arena *a) {
+        static const struct str path[] = { { "resources", 9 }, { "requests", 8 } };
+        const struct value *resources = value_getc(container, "resources");
 
-        for (; path[n]; n++)
-                keys[n] = str_from(path[n]);
-        return value_with_path(c->a, object, keys, n, &value_empty_map);
+        if (!value_getc(resources, "limits") || value_getc(resources, "requests"))
+                return container;
+        return value_with_path(a, container, path, 2, &value_empty_map);
+}
+
+static const struct value *with_pods_requests(const struct value *pod, struct arena *a) {
+        static const char *const lists[] = { "initContainers", "containers" };
+
+        for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+                const struct value *list = value_path(pod, "spec", lists[i], NULL);
+                const struct str path[] = { { "spec", 4 }, str_from(lists[i]) };
+                struct value_list_builder b = { 0 };
+
+                for (size_t j = 0; j < value_count(list); j++)
+                        value_list_add(&b, with_requests(list->list.items[j], a));
+                if (value_count(list))
+                        pod = value_with_path(a, pod, path, 2, value_list_end(&b, a, 0));
+        }
+        return pod;
 }
 
 const struct value *held_for_checks(const struct call *c, const struct value *object) {
-        for (size_t i = 0; c->held && i < ARRAY_LEN(places); i++)
-                if (is_kind(c, places[i].group, places[i].kind) && is_empty(at_path(c->held, places[i].path)) &&
-                    !at_path(object, places[i].path))
-                        object = with_empty(c, object, places[i].path);
-        return object;
+        if (!c->held)
+                return object;
+        object = with_empties(object, c->held, c->a);
+        return is_kind(c, "", "Pod") ? with_pods_requests(object, c->a) : object;
 }
 
 bool held_counts(const struct call *c, const struct value *live) {
@@ -89,6 +108,80 @@ static const struct value *with_lists(const struct call *c, const struct value *
 
 const struct value *held_for_owners(const struct call *c, const struct value *object) {
         return with_lists(c, object, &value_empty_list);
+}
+
+/* ---- lists with one owner ---- */
+
+/* Does Go hold it in memory otherwise than the same that was stored and read? */
+static bool is_held_otherwise(const struct type *t, const struct value *sent, struct arena *a) {
+        const struct value *held, *stored;
+
+        return codec_hold(t, sent, a, &held) == 0 && codec_decode(t, sent, false, a, &stored, NULL, NULL) == 0 &&
+               !value_equal(held, stored);
+}
+
+static const struct value *doubled_end(const struct value *list, struct arena *a) {
+        struct value_list_builder b = { 0 };
+
+        for (size_t i = 0; i < list->list.count; i++)
+                value_list_add(&b, list->list.items[i]);
+        value_list_add(&b, list->list.items[list->list.count - 1]);
+        return value_list_end(&b, a, list->line);
+}
+
+static const struct value *mark_map(const struct type *t, const struct value *sent, const struct value *v, bool atomic,
+                                    struct arena *a);
+
+static const struct value *mark(const struct type *t, const struct value *sent, const struct value *v, bool atomic,
+                                struct arena *a);
+
+static const struct value *mark_items(const struct type *t, const struct value *sent, const struct value *v,
+                                      struct arena *a) {
+        struct value_list_builder b = { 0 };
+        bool changed = false;
+
+        for (size_t i = 0; i < v->list.count; i++) {
+                const struct value *item = mark(t->item, sent->list.items[i], v->list.items[i], false, a);
+
+                changed |= item != v->list.items[i];
+                value_list_add(&b, item);
+        }
+        const struct value *marked = value_list_end(&b, a, v->line);
+        return changed ? marked : v;
+}
+
+static const struct value *mark(const struct type *t, const struct value *sent, const struct value *v, bool atomic,
+                                struct arena *a) {
+        enum schema_form form = schema_form(t->schema);
+
+        atomic = atomic || form == SCHEMA_ATOMIC;
+        if (value_is(v, VALUE_MAP) && value_is(sent, VALUE_MAP))
+                return mark_map(t, sent, v, atomic, a);
+        if (t->kind != TYPE_LIST || !value_is(v, VALUE_LIST) || !value_is(sent, VALUE_LIST) || !v->list.count ||
+            v->list.count != sent->list.count)
+                return v;
+        if (atomic)
+                return is_held_otherwise(t, sent, a) ? doubled_end(v, a) : v;
+        return form == SCHEMA_LIST_MAP ? mark_items(t, sent, v, a) : v;
+}
+
+static const struct value *mark_map(const struct type *t, const struct value *sent, const struct value *v, bool atomic,
+                                    struct arena *a) {
+        for (size_t i = 0; i < sent->map.count; i++) {
+                const struct value_member *m = &sent->map.members[i];
+                const struct type_field *f = t->kind == TYPE_STRUCT ? type_field(t, m->key) : NULL;
+                const struct type *of = f ? f->type : t->kind == TYPE_MAP ? t->item : NULL;
+                const struct value *now = value_get(v, m->key),
+                                   *then = of && now ? mark(of, m->value, now, atomic, a) : now;
+
+                if (then != now)
+                        v = value_with(a, v, m->key, then);
+        }
+        return v;
+}
+
+const struct value *held_mark_lists(const struct call *c, const struct value *object) {
+        return c->sent ? mark(kind_type(c->kind), c->sent, object, false, c->a) : object;
 }
 
 const struct value *held_after_owners(const struct call *c, const struct value *object) {

@@ -274,6 +274,22 @@ static void arm(struct namespaces *n, struct str name, bool is_end, int64_t dela
 
 /* ---- requests and commits ---- */
 
+static bool list_has(const struct value_list_builder *list, const struct value *v) {
+        for (size_t i = 0; i < list->count; i++)
+                if (value_equal(list->items[i], v))
+                        return true;
+        return false;
+}
+
+static bool has_finalizer(const struct value *object, const char *name) {
+        const struct value *list = value_path(object, "metadata", "finalizers", NULL);
+
+        for (size_t i = 0; i < value_count(list); i++)
+                if (str_eqc(value_text(list->list.items[i]), name))
+                        return true;
+        return false;
+}
+
 /* orphanDependents: false asks for the foreground here, unlike for other kinds. */
 static const struct value *with_finalizers(struct call *c, const struct value *object, const struct delete_options *o) {
         static const char *const names[] = { "orphan", "foregroundDeletion" };
@@ -283,12 +299,12 @@ static const struct value *with_finalizers(struct call *c, const struct value *o
         const bool wanted[] = { o->has_orphan ? o->orphan : str_eqc(o->propagation, "Orphan"),
                                 o->has_orphan ? !o->orphan : str_eqc(o->propagation, "Foreground") };
 
-        if (!asked)
+        if (!asked || (wanted[0] == has_finalizer(object, names[0]) && wanted[1] == has_finalizer(object, names[1])))
                 return object;
         for (size_t i = 0; i < value_count(old); i++) {
                 struct str name = value_text(old->list.items[i]);
 
-                if (!str_eqc(name, names[0]) && !str_eqc(name, names[1]))
+                if (!str_eqc(name, names[0]) && !str_eqc(name, names[1]) && !list_has(&list, old->list.items[i]))
                         value_list_add(&list, old->list.items[i]);
         }
         for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -337,6 +353,8 @@ void namespaces_tell(struct namespaces *n, const struct kind *kind, const struct
         if (is_namespace(kind) && after) {
                 bool ends = value_path(after->value, "metadata", "deletionTimestamp", NULL);
 
+                if (ends && n->s->options.keep_namespaces)
+                        return;
                 if (ends && !(before && value_path(before->value, "metadata", "deletionTimestamp", NULL)))
                         arm(n, after->name, true, CONTENT_MS);
                 else if (!before)

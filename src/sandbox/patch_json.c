@@ -447,7 +447,7 @@ static int run(struct patcher *p, const struct value *op) {
         return err_set(p->err, ERR_INVAL, "Unexpected kind: %.*s", STR_FMT(text));
 }
 
-/* --- is it a patch at all? The server reads it into a list of structs first --- */
+/* --- is it a patch at all? --- */
 
 static const char *go_kind(const struct value *v) {
         switch (v->kind) {
@@ -486,10 +486,7 @@ static int check_operation(const struct value *op, struct err *err) {
         return 0;
 }
 
-int patch_json(const struct value *doc, const struct value *patch, struct arena *a, const struct value **ret_doc,
-               struct err *err) {
-        struct patcher p = { doc, a, err };
-
+int patch_json_check(const struct value *patch, struct err *err) {
         if (patch->kind != VALUE_LIST && patch->kind != VALUE_NULL)
                 return err_set(
                         err, ERR_PARSE,
@@ -498,7 +495,14 @@ int patch_json(const struct value *doc, const struct value *patch, struct arena 
         for (size_t i = 0; i < value_count(patch); i++)
                 if (check_operation(patch->list.items[i], err) < 0)
                         return ERR_PARSE;
-        for (size_t i = 0; i < value_count(patch); i++) {
+        return 0;
+}
+
+int patch_json(const struct value *doc, const struct value *patch, struct arena *a, const struct value **ret_doc,
+               struct err *err) {
+        struct patcher p = { doc, a, err };
+
+        for (size_t i = 0; value_is(patch, VALUE_LIST) && i < patch->list.count; i++) {
                 int r = run(&p, patch->list.items[i]);
 
                 if (r < 0)

@@ -193,6 +193,7 @@ static int update_account(struct call *c, const struct value *live, const struct
 }
 
 static int create_claim(struct call *c, const struct value **object) {
+        c->unread = UNREAD_NEW;
         return prepare_claim(c, NULL, object);
 }
 
@@ -241,7 +242,10 @@ const struct value *prepare_read(struct call *c, const struct value *object) {
                                                  full_status(c, object), c->a);
 
         /* A Job's labels that are its template's by default are not stored: the next write differs by them. */
-        if (value_path(read, "metadata", "labels", NULL) != value_path(object, "metadata", "labels", NULL))
+        const struct value *stored = value_path(object, "metadata", "labels", NULL);
+        const struct value *labels = value_path(read, "metadata", "labels", NULL);
+
+        if (labels && (!stored || !value_equal(labels, stored)))
                 c->unread = 1;
         return read;
 }
@@ -254,11 +258,23 @@ int prepare_create(struct call *c, const struct value **object) {
         return i < ARRAY_LEN(kinds) && kinds[i].create ? kinds[i].create(c, object) : 0;
 }
 
+/* A Pod's class of service cannot be taken from its status. */
+static const struct value *with_class_of(struct call *c, const struct value *live, const struct value *pod) {
+        static const struct str path[] = { { "status", 6 }, { "qosClass", 8 } };
+        const struct value *had = value_path(live, "status", "qosClass", NULL);
+
+        if (!had || value_text(value_path(pod, "status", "qosClass", NULL)).n)
+                return pod;
+        return value_with_path(c->a, pod, path, 2, had);
+}
+
 int prepare_update(struct call *c, const struct value *live, const struct value **object) {
         size_t i = find(c);
 
         if (!c->kind->is_custom)
                 *object = codec_drop(kind_type(c->kind), *object, c->a);
+        if (str_eqc(c->at.subresource, "status") && str_eqc(c->kind->resource->kind, "Pod"))
+                *object = with_class_of(c, live, *object);
         if (str_eqc(c->at.subresource, "status") && str_eqc(c->kind->resource->kind, "PersistentVolume"))
                 return prepare_volume_status(c, live, object);
         if (c->at.subresource.n)

@@ -22,6 +22,7 @@ struct sandbox;
 
 struct sandbox_options {
         bool no_controllers;     /* a bare API: no Deployments' pods, no HPA, no garbage collection */
+        bool keep_namespaces;    /* deleted ones stay Terminating: their controller is missing as well */
         bool events;             /* controllers write Events; without, a run in virtual time is cheaper */
         int64_t pod_ready_ms;    /* from creation to Ready; 0: 200 */
         unsigned history_events; /* watch events kept before 410; 0: 10000 */

@@ -52,6 +52,11 @@ struct target {
         struct str group, version, namespace, plural, name, subresource;
 };
 
+/* What a custom resource says it is, where that is not what was asked for. */
+struct odd_type {
+        struct str api_version, kind;
+};
+
 struct call {
         struct sandbox *s;
         struct arena *a;
@@ -65,8 +70,14 @@ struct call {
         struct str manager; /* fieldManager, or the first part of the User-Agent */
         struct str now;     /* RFC 3339 */
         bool dry_run;
+        const struct value *sent; /* the body it was decoded from, for held.h; NULL: another type's, or none */
         const struct value *held; /* held.h; NULL: nothing beyond the object */
         uint64_t unread; /* what this write stores and nobody will read (struct version) */
+        /* Metadata has empty parts that reading loses: it differs from what the server has in its cache, always. */
+        bool rewrites;
+        const struct value *merged; /* what an apply made of a custom resource, before it was decoded */
+        bool is_odd;
+        struct odd_type odd;
         struct warnings warnings;
 };
 

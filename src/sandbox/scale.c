@@ -188,6 +188,30 @@ static int validate(struct scaling *s, const struct value *scale) {
         return r;
 }
 
+/*
+ * For writing, a custom resource without replicas has a number that is none, so that the server can tell whether the
+ * request gave one.
+ */
+#define NO_REPLICAS INT32_MIN
+
+static const struct value *for_writing(struct call *c, const struct value *scale, const struct value *parent) {
+        static const struct str path[] = { { "spec", 4 }, { "replicas", 8 } };
+
+        if (!c->kind->is_custom || at_path(parent, paths_of(c->kind).replicas))
+                return scale;
+        return value_with_path(c->a, scale, path, ARRAY_LEN(path), value_int(c->a, NO_REPLICAS, 0));
+}
+
+static int check_given(struct call *c, const struct value *scale) {
+        int64_t replicas = 0;
+
+        if (!c->kind->is_custom || !value_to_i64(value_path(scale, "spec", "replicas", NULL), &replicas) ||
+            replicas != NO_REPLICAS)
+                return 0;
+        return status_bad_request(c, "the spec replicas field \"%.*s\" cannot be empty",
+                                  STR_FMT(paths_of(c->kind).replicas));
+}
+
 static const struct value *scaled_parent(struct call *c, const struct ssa_scale *versions, const struct value *parent,
                                          const struct value *scale) {
         const struct value *replicas = value_path(scale, "spec", "replicas", NULL);
@@ -199,13 +223,26 @@ static const struct value *scaled_parent(struct call *c, const struct ssa_scale 
         if (rv.n)
                 parent = meta_with_text(parent, "resourceVersion", rv, c->a);
         parent = meta_with(parent, "managedFields", managed, c->a);
-        if (!c->kind->is_custom)
+        if (!c->kind->is_custom) {
+                c->unread = ssa_scale_reorders(managed, c->a) ? UNREAD_ORDER : 0;
                 return parent;
+        }
         /* Nobody defaults what is stored here; reading does. */
         const struct value *read =
                 codec_default(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, parent, c->a);
         c->unread = !value_equal(read, parent);
         return read;
+}
+
+/* Patches may tell a uid as well. */
+static int check_uid(struct call *c, const struct value *parent, const struct value *scale) {
+        struct str uid = meta_text(scale, "uid"), have = meta_text(parent, "uid");
+
+        if (c->kind->is_custom || uid.n == 0 || str_eq(uid, have))
+                return 0;
+        return status_conflict(c, c->at.group, arena_strf(c->a, "%.*s/scale", STR_FMT(c->at.plural)), c->at.name,
+                               arena_strf(c->a, "Precondition failed: UID in precondition: %.*s, UID in object meta: %.*s",
+                                          STR_FMT(uid), STR_FMT(have)));
 }
 
 static const struct type *scale_type(struct call *c) {
@@ -222,7 +259,8 @@ static struct scaling scaling_of(struct call *c, const struct value *parent, con
                          .now = c->now },
         };
 
-        s.before = meta_with(scale_of(c, parent), "managedFields", ssa_scale_entries(versions, parent, c->a), c->a);
+        s.before = meta_with(for_writing(c, scale_of(c, parent), parent), "managedFields",
+                             ssa_scale_entries(versions, parent, c->a), c->a);
         return s;
 }
 
@@ -235,7 +273,8 @@ static void write_scale(struct call *c, enum kube_method method, struct version 
         s.sent = sent;
         if (sent && serve_check_uid(c, parent, sent) < 0)
                 return;
-        if (new_scale(&s, method, &scale) < 0 || validate(&s, scale) < 0)
+        if (new_scale(&s, method, &scale) < 0 || check_given(c, scale) < 0 || validate(&s, scale) < 0 ||
+            check_uid(c, parent, scale) < 0)
                 return;
         if (write_update(c, held, scaled_parent(c, &versions, parent, scale), &v) == 0)
                 serve_value(c, 200, scale_of(c, write_live(c, v)));
@@ -338,7 +377,8 @@ void serve_scale(struct call *c, enum kube_method method) {
 
         if (method != KUBE_GET && serve_write_options(c, options, is_apply) < 0)
                 return;
-        if (method == KUBE_PUT && body_object(c, scale_type(c), SCALE_VERSION, STR("Scale"), &sent) < 0)
+        if (method == KUBE_PUT && (body_object(c, scale_type(c), SCALE_VERSION, STR("Scale"), &sent) < 0 ||
+                                   serve_check_names(c, sent) < 0))
                 return;
         struct version *live = serve_live(c);
         if (!live)

@@ -52,7 +52,7 @@ struct str select_name(const struct selector *s);
 
 /* A metav1.LabelSelector (matchLabels, matchExpressions) against labels. NULL selects nothing, {} everything. */
 bool label_selector_matches(const struct value *selector, const struct value *labels);
-/* The same as text, as Scale's status.selector shows it. */
+/* The same as text, sorted by key, as Scale's status.selector and tables show it. */
 struct str label_selector_text(const struct value *selector, struct arena *a);
 
 #endif

@@ -133,7 +133,8 @@ static uint64_t unread_of(struct call *c, const struct value *merged, const stru
         if (!c->kind->is_custom ||
             value_equal(stored, written_part(codec_prune(kind_type(c->kind), object, c->a), c->a)))
                 return 0;
-        return hash64(&key, value_canonical(c->a, stored)) | 1;
+        c->rewrites = !value_equal(value_getc(stored, "metadata"), value_getc(written_part(object, c->a), "metadata"));
+        return (hash64(&key, value_canonical(c->a, stored)) & ~UNREAD_ORDER) | 1;
 }
 
 /* The merged object, decoded; `live` itself when nothing changed. */
@@ -154,8 +155,10 @@ static int apply(struct call *c, const struct value *live, const struct value *c
         const struct value *merged = *ret;
         if (merged != live && body_merged(c, merged, patch_name(c, config), ret) < 0)
                 return -1;
-        if (merged != live)
+        if (merged != live) {
                 c->unread = unread_of(c, merged, *ret);
+                c->merged = c->kind->is_custom ? merged : NULL;
+        }
         return serve_config_strict(c);
 }
 

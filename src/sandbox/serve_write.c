@@ -71,21 +71,8 @@ static void create_by_update(struct call *c, const struct value *object) {
 
 int serve_check_uid(struct call *c, const struct value *live, const struct value *object) {
         struct str uid = meta_text(object, "uid"), have = meta_text(live, "uid");
-        const struct strategy *s = c->kind->strategy;
-        struct str directory = s->etcd ? str_from(s->etcd) : c->at.plural;
 
-        if (uid.n == 0 || str_eq(uid, have))
-                return 0;
-        if (c->kind->is_custom)
-                directory = arena_strf(c->a, "%.*s/%.*s", STR_FMT(c->at.group), STR_FMT(c->at.plural));
-        return status_conflict(c, c->at.group, c->at.plural, c->at.name,
-                               arena_strf(c->a,
-                                          "StorageError: invalid object, Code: 4, Key: %s/%.*s/%.*s%s%.*s, "
-                                          "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
-                                          "precondition: %.*s, UID in object meta: %.*s",
-                                          c->dry_run ? "" : "/registry", STR_FMT(directory), STR_FMT(c->at.namespace),
-                                          c->at.namespace.n ? "/" : "", STR_FMT(c->at.name), STR_FMT(uid),
-                                          STR_FMT(have)));
+        return uid.n == 0 || str_eq(uid, have) ? 0 : status_stored_otherwise(c, c->at.name, "UID", uid, have);
 }
 
 void serve_update(struct call *c) {

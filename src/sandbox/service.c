@@ -360,9 +360,6 @@ int service_prepare(struct call *c, const struct value *live, const struct value
         int r = live ? update(&m) : create(&m);
 
         causes_done(&m.causes);
-        /* It is stored there and dropped whenever it is read. */
-        if (!needs_ip(m.service) && service_spec(m.service, "internalTrafficPolicy"))
-                service_set(&m, "internalTrafficPolicy", NULL);
         *object = m.service;
         return r;
 }

@@ -33,6 +33,13 @@ static const struct value *with_number(struct service_change *m, const struct va
         return value_with(m->c->a, port, STR("nodePort"), number ? value_int(m->c->a, number, 0) : NULL);
 }
 
+/* Does the server allot some? */
+static bool wants_ports(const struct value *service) {
+        return service_may_have_ports(service) &&
+               (str_eqc(value_text(service_spec(service, "type")), "NodePort") ||
+                value_truth(service_spec(service, "allocateLoadBalancerNodePorts"), true));
+}
+
 /* ---- kept ones ---- */
 
 /* The last port of that name: names are told apart before this only when the Service is valid. */
@@ -49,7 +56,7 @@ void service_keep_ports(struct service_change *m) {
         const struct value *ports = ports_of(m->service);
         struct value_list_builder list = { 0 };
 
-        if (!value_count(ports) || !service_may_have_ports(m->live) || !service_may_have_ports(m->service))
+        if (!value_count(ports) || !wants_ports(m->live) || !wants_ports(m->service))
                 return;
         for (size_t i = 0; i < value_count(ports); i++) {
                 const struct value *port = ports->list.items[i];
@@ -63,12 +70,6 @@ void service_keep_ports(struct service_change *m) {
 }
 
 /* ---- new ones ---- */
-
-static bool wants_ports(const struct value *service) {
-        return service_may_have_ports(service) &&
-               (str_eqc(value_text(service_spec(service, "type")), "NodePort") ||
-                value_truth(service_spec(service, "allocateLoadBalancerNodePorts"), true));
-}
 
 static int refuse(struct service_change *m, size_t index, int64_t number, const char *why) {
         causes_add(&m->causes, "FieldValueInvalid", arena_strf(m->c->a, "spec.ports[%zu].nodePort", index),

@@ -129,6 +129,11 @@ struct ssa_scale {
 };
 /* What the Scale object starts with: those of the parent's entries that own its replicas. A list or NULL. */
 const struct value *ssa_scale_entries(const struct ssa_scale *s, const struct value *parent, struct arena *a);
+/*
+ * ssa_scale_adopt() takes the fields of every owner through a JSON map, which sorts by text. Does that change what is
+ * stored of them (items with numbers as keys: 443 stands before 80)?
+ */
+bool ssa_scale_reorders(const struct value *entries, struct arena *a);
 /* The parent's managedFields (a list, or NULL: none) after the Scale object came out with `scale_entries`. */
 const struct value *ssa_scale_adopt(const struct ssa_scale *s, const struct value *parent,
                                     const struct value *scale_entries, struct arena *a);

@@ -31,8 +31,25 @@ static struct str name_of(const struct value *object, struct arena *a) {
                           STR_FMT(api_version), STR_FMT(value_text(value_getc(object, "kind"))));
 }
 
+/* Of a live object without owners one is made, for what it has. */
+static int check_ownerless(const struct ssa_run *r, const struct value *live, struct err *err) {
+        if (!live || value_count(ssa_entries_of(live)))
+                return 0;
+        int res = ssa_validate_stored(r->type, live, err);
+
+        if (res < 0)
+                return refuse(err, 500,
+                              err_wrap(err, res,
+                                       "failed to create manager for existing fields: failed to convert new object (%.*s) "
+                                       "to smd typed",
+                                       STR_FMT(name_of(live, r->arena))));
+        return 0;
+}
+
 static int check_objects(const struct ssa_run *r, const struct value *live, const struct value *config,
                          struct err *err) {
+        if (check_ownerless(r, live, err) < 0)
+                return ERR_INVAL;
         if (ssa_entries_of(config))
                 return refuse(err, 400, err_set(err, ERR_INVAL, "metadata.managedFields must be nil"));
         int res = ssa_validate(r->type, config, err);

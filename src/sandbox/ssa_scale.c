@@ -83,3 +83,15 @@ const struct value *ssa_scale_adopt(const struct ssa_scale *s, const struct valu
         }
         return ssa_managers_write(&out, a);
 }
+
+bool ssa_scale_reorders(const struct value *entries, struct arena *a) {
+        for (size_t i = 0; i < value_count(entries); i++) {
+                const struct value *fields = value_getc(entries->list.items[i], "fieldsV1");
+                const struct fieldset *set;
+
+                if (fieldset_parse(fields, a, &set, NULL) == 0 && fields &&
+                    !str_eq(fieldset_text(a, set), value_canonical(a, fields)))
+                        return true;
+        }
+        return false;
+}

@@ -140,6 +140,22 @@ int status_conflict(struct call *c, struct str group, struct str kind_or_plural,
                              STR_FMT(qualified(c->a, kind_or_plural, group)), STR_FMT(name), STR_FMT(why));
 }
 
+int status_stored_otherwise(struct call *c, struct str name, const char *what, struct str wanted, struct str have) {
+        const struct strategy *s = c->kind->strategy;
+        struct str directory = s->etcd ? str_from(s->etcd) : c->at.plural;
+
+        if (c->kind->is_custom)
+                directory = arena_strf(c->a, "%.*s/%.*s", STR_FMT(c->at.group), STR_FMT(c->at.plural));
+        return status_conflict(c, c->at.group, c->at.plural, name,
+                               arena_strf(c->a,
+                                          "StorageError: invalid object, Code: 4, Key: %s/%.*s/%.*s%s%.*s, "
+                                          "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %s in "
+                                          "precondition: %.*s, %s in object meta: %.*s",
+                                          c->dry_run ? "" : "/registry", STR_FMT(directory), STR_FMT(c->at.namespace),
+                                          c->at.namespace.n ? "/" : "", STR_FMT(name), what, STR_FMT(wanted), what,
+                                          STR_FMT(have)));
+}
+
 int status_modified(struct call *c) {
         return status_conflict(c, c->at.group, c->at.plural, c->at.name,
                                STR("the object has been modified; please apply your changes to the latest version and "

@@ -32,6 +32,8 @@ int status_no_method(struct call *c);
 /* 409: "Operation cannot be fulfilled on configmaps \"b\": …". */
 int status_conflict(struct call *c, struct str group, struct str kind_or_plural, struct str name, struct str why);
 int status_modified(struct call *c); /* … the object has been modified … */
+/* The same by the storage itself: "… Precondition failed: UID in precondition: …, UID in object meta: …". */
+int status_stored_otherwise(struct call *c, struct str name, const char *what, struct str wanted, struct str have);
 /* `ends`: that object is being deleted. */
 int status_exists(struct call *c, struct str name, bool ends);
 /* 422 from findings, sorted as they came; also for options ("CreateOptions.meta.k8s.io"). */

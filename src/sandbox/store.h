@@ -21,6 +21,16 @@
 
 #define STORE_HISTORY_EVENTS 10000
 
+/* managedFields stand in another order than writes give them but one of /scale. The rest of `unread` has other bits. */
+#define UNREAD_ORDER ((uint64_t)1 << 63)
+/* As its creation left it: whatever is written next differs, and may have no other change. */
+#define UNREAD_NEW 2
+/* An ExternalName's internalTrafficPolicy, which is left out whenever it is read: Cluster, Local. */
+#define UNREAD_CLUSTER 4
+#define UNREAD_LOCAL   8
+/* What stays when only the server's own metadata changes; of built-in kinds, as custom resources have fingerprints. */
+#define UNREAD_KEPT (UNREAD_ORDER | UNREAD_CLUSTER | UNREAD_LOCAL)
+
 /* One version of one object. */
 struct version {
         unsigned refs;
@@ -28,7 +38,7 @@ struct version {
         const struct value *value;  /* whole: apiVersion, kind, metadata with resourceVersion */
         struct str key;             /* "namespace/name", or "name" of a cluster-wide object */
         struct str namespace, name; /* parts of the key */
-        uint64_t unread;            /* of what is stored beside `value` and nobody reads: 0, or a fingerprint */
+        uint64_t unread;            /* of what is stored beside `value` and nobody reads: 0, or UNREAD_… and a fingerprint */
         char *text;                 /* see version_text() */
         size_t text_bytes;
 };

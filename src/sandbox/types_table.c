@@ -174,6 +174,18 @@ static const struct type *make_struct(struct type_table *t, struct spelling how)
         return make_variant(t, how, atomic);
 }
 
+/* Items of "[]v1.Mode" are of the Go type v1.Mode, whatever they look like in JSON. */
+static void name_item(struct type_table *t, struct type *list) {
+        struct type *item;
+
+        if (list->kind != TYPE_LIST || !str_starts(list->go_name, STR("[]")) || list->item->kind >= TYPE_STRUCT)
+                return;
+        item = arena_alloc(t->arena, sizeof *item);
+        *item = *list->item;
+        item->go_name = str_sub(list->go_name, 2, list->go_name.n);
+        list->item = item;
+}
+
 static const struct type *make_type(struct type_table *t, struct spelling how) {
         char first = how.type.p[0];
         struct type *made;
@@ -190,8 +202,10 @@ static const struct type *make_type(struct type_table *t, struct spelling how) {
                 return make_struct(t, how);
         made->patch = how.patch;
         made->patch_merge_key = how.patch_key;
-        if (how.go_name.n)
+        if (how.go_name.n) {
                 made->go_name = how.go_name;
+                name_item(t, made);
+        }
         return made;
 }
 

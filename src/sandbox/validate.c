@@ -125,6 +125,14 @@ static void check_scale(struct check *c) {
                              "must be greater than or equal to 0");
 }
 
+static void check_odd(struct check *c) {
+        if (c->live) {
+                check_generally(c, text_of(meta_of(c->object), "namespace").n > 0);
+                check_metas_change(c);
+        }
+        check_custom_odd(c);
+}
+
 static void append(struct causes *to, const struct causes *from) {
         for (size_t i = 0; i < from->count; i++)
                 causes_add(to, from->items[i].reason.p, from->items[i].field, "%s", from->items[i].message.p);
@@ -155,23 +163,41 @@ static void check_kind(struct check *c, const char *subresource) {
                 merge_equal(c->out);
 }
 
-void codec_validate(const struct type *t, struct str api_version, struct str kind, const struct value *live,
-                    const struct value *object, const char *subresource, struct causes *out) {
-        struct causes found = { .arena = out->arena };
-        struct check c = {
-                .out = &found,
-                .late = { .arena = out->arena },
-                .a = out->arena,
+static struct check check_of(const struct type *t, struct str api_version, struct str kind, const struct value *live,
+                             const struct value *object, struct causes *found) {
+        return (struct check){
+                .out = found,
+                .late = { .arena = found->arena },
+                .a = found->arena,
                 .type = t,
                 .api_version = api_version,
                 .kind = kind,
                 .object = object,
                 .live = live,
         };
+}
+
+static void give(struct check *c, struct causes *out) {
+        append(out, c->out);
+        append(out, &c->late);
+        causes_done(c->out);
+        causes_done(&c->late);
+}
+
+void codec_validate(const struct type *t, struct str api_version, struct str kind, const struct value *live,
+                    const struct value *object, const char *subresource, struct causes *out) {
+        struct causes found = { .arena = out->arena };
+        struct check c = check_of(t, api_version, kind, live, object, &found);
 
         check_kind(&c, subresource);
-        append(out, &found);
-        append(out, &c.late);
-        causes_done(&found);
-        causes_done(&c.late);
+        give(&c, out);
+}
+
+void codec_validate_odd(const struct type *t, struct str api_version, struct str kind, const struct value *live,
+                        const struct value *object, struct causes *out) {
+        struct causes found = { .arena = out->arena };
+        struct check c = check_of(t, api_version, kind, live, object, &found);
+
+        check_odd(&c);
+        give(&c, out);
 }

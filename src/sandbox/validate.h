@@ -48,6 +48,9 @@ struct str causes_message(const struct causes *c, struct str kind, struct str gr
  */
 void codec_validate(const struct type *t, struct str api_version, struct str kind, const struct value *live,
                     const struct value *object, const char *subresource, struct causes *out);
+/* The same of a custom resource that says it is something else, which is most of what is told then. */
+void codec_validate_odd(const struct type *t, struct str api_version, struct str kind, const struct value *live,
+                        const struct value *object, struct causes *out);
 /* Of a Service's validation what comes before its addresses are allotted: clusterIP, clusterIPs, families. */
 void codec_validate_addresses(const struct value *live, const struct value *service, struct causes *out);
 

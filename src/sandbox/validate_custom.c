@@ -20,8 +20,44 @@ static void check_custom_lists(struct check *c) {
                 check_lists(c, NULL, c->type->rules, c->object);
 }
 
+static void check_named(struct check *c, const struct at *at, const struct value *name) {
+        if (!name)
+                fault_required(c, at, "");
+        else if (value_is(name, VALUE_STRING) && !name->text.n)
+                fault_invalid_str(c, at, name->text, "must not be empty");
+}
+
+/* apiVersion and kind of resources within. */
+static void check_embedded(struct check *c, const struct at *at, const struct value *schema, const struct value *v) {
+        static const char *const fields[] = { "apiVersion", "kind" };
+        const struct value *rest = get(schema, "additionalProperties");
+
+        if (value_is(v, VALUE_MAP) && value_truth(get(schema, "x-kubernetes-embedded-resource"), false))
+                for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+                        check_named(c, AT_STR(at, str_from(fields[i])), get(v, fields[i]));
+        for (EACH(i, v))
+                check_embedded(c, AT_INDEX(at, i), get(schema, "items"), item_of(v, i));
+        for (EACH_MEMBER(m, v)) {
+                const struct value *sub = value_get(get(schema, "properties"), m->key);
+
+                check_embedded(c, AT_STR(at, m->key), sub ? sub : rest, m->value);
+        }
+}
+
+void check_custom_odd(struct check *c) {
+        struct str v = text_of(c->object, "apiVersion"), k = text_of(c->object, "kind");
+
+        if (!str_eq(k, c->kind))
+                fault_invalid_str(c, AT(NULL, "kind"), k, arena_strf(c->a, "must be %.*s", STR_FMT(c->kind)).p);
+        if (!str_eq(v, c->api_version))
+                fault_invalid_str(c, AT(NULL, "apiVersion"), v, arena_strf(c->a, "must be %.*s", STR_FMT(c->api_version)).p);
+        check_embedded(c, NULL, c->type->rules, c->object);
+        check_custom_lists(c);
+}
+
 void check_custom(struct check *c) {
         check_schema(c, NULL, c->type->rules, c->object, c->live);
+        check_embedded(c, NULL, c->type->rules, c->object);
         check_custom_lists(c);
 }
 

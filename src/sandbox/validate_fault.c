@@ -118,7 +118,7 @@ struct str go_json_fields(const struct value *map, const char *const *fields, st
         for (; *fields; fields++) {
                 const struct value *v = value_getc(map, *fields);
 
-                if (!v)
+                if (!v || ((v->kind == VALUE_MAP || v->kind == VALUE_LIST) && value_count(v) == 0))
                         continue;
                 buf_addf(&out, "%s\"%s\":", comma, *fields);
                 buf_add(&out, go_json(v, a));

@@ -69,7 +69,7 @@ void late_too_many(struct check *c, const struct at *at, size_t count, size_t ma
 /* As Go prints it: %q of a string, JSON with < > & escaped. */
 struct str quoted(struct str s, struct arena *a);
 struct str go_json(const struct value *v, struct arena *a);
-/* A map with its members in this order (the rest is left out): Go's struct order. Missing ones are left out. */
+/* A map with its members in this order (the rest is left out): Go's struct order. Missing and empty ones are left out. */
 struct str go_json_fields(const struct value *map, const char *const *fields, struct arena *a);
 
 /* --- reading --- */

@@ -73,6 +73,14 @@ static void check_ends(struct check *c, const struct value *status) {
                 refuse(c, "conditions", "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions");
 }
 
+/* An Indexed Job may be scaled down to fewer indexes than had succeeded. */
+static bool may_shrink(struct check *c, const char *counter) {
+        const struct value *spec = get(c->object, "spec");
+
+        return strcmp(counter, "succeeded") == 0 && str_eqc(text_of(spec, "completionMode"), "Indexed") &&
+               same(get(spec, "completions"), get(spec, "parallelism"));
+}
+
 static void check_no_way_back(struct check *c, const struct value *status) {
         static const char *const terminal[] = { "Failed", "Complete", "FailureTarget" };
         static const char *const counters[] = { "failed", "succeeded" };
@@ -83,7 +91,7 @@ static void check_no_way_back(struct check *c, const struct value *status) {
                         refuse(c, "conditions",
                                arena_strf(c->a, "cannot disable the terminal %s=True condition", terminal[i]).p);
         for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
-                if (int_of(status, counters[i]) < int_of(before, counters[i]))
+                if (int_of(status, counters[i]) < int_of(before, counters[i]) && !may_shrink(c, counters[i]))
                         fault_invalid_int(c, AT_STR(AT(NULL, "status"), str_from(counters[i])), int_of(status, counters[i]),
                                           arena_strf(c->a, "cannot decrease the %s counter", counters[i]).p);
 }

@@ -62,6 +62,8 @@ struct str go_failure_policy_text(const struct value *policy, struct arena *a);
 
 /* A custom resource: its values against the schema, its lists, its scale. */
 void check_custom(struct check *c);
+/* Of one whose type is another: that, and what is checked all the same. */
+void check_custom_odd(struct check *c);
 /* … of which only the status was written. */
 void check_custom_status(struct check *c);
 /* The status of what has one. */

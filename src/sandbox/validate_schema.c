@@ -335,10 +335,6 @@ static void check_object(const struct node *n, struct result *r) {
         }
         for (EACH(i, required))
                 check_required(n, value_text(item_of(required, i)), r);
-        if (value_truth(get(n->schema, "x-kubernetes-embedded-resource"), false)) {
-                check_required(n, STR("apiVersion"), r);
-                check_required(n, STR("kind"), r);
-        }
 }
 
 /* --- all of it --- */

@@ -55,8 +55,10 @@ static void check_status_as(struct check *c, const struct status_rules *r) {
                                           "cannot be greater than status.replicas");
         if (r->ready_text && available > int_of(status, "readyReplicas"))
                 fault_invalid_int(c, AT(at, "availableReplicas"), available, r->ready_text);
-        if (get(get(c->live, "status"), "collisionCount") &&
-            int_of(status, "collisionCount") < int_of(get(c->live, "status"), "collisionCount"))
+        const struct value *collisions = get(get(c->live, "status"), "collisionCount");
+
+        if (collisions && (!get(status, "collisionCount") ||
+                           int_of(status, "collisionCount") < int_of(get(c->live, "status"), "collisionCount")))
                 fault_invalid_int(c, AT(at, "collisionCount"), int_of(status, "collisionCount"),
                                   "cannot be decremented");
 }
@@ -123,13 +125,21 @@ static void check_conditions(struct check *c) {
         }
 }
 
-/* --- Services --- */
+/* --- Services and Ingresses --- */
+
+static void check_point_host(struct check *c, const struct at *at, struct str host) {
+        struct ip parsed;
+
+        if (host.n)
+                check_text(c, AT(at, "hostname"), TEXT_DNS_SUBDOMAIN, host);
+        if (ip_parse(host, &parsed))
+                fault_invalid_str(c, AT(at, "hostname"), host, "must be a DNS name, not an IP address");
+}
 
 static void check_ingress_point(struct check *c, const struct at *at, const struct value *point,
                                 const struct value *known) {
         struct str ip = text_of(point, "ip"), host = text_of(point, "hostname");
         const struct value *mode = get(point, "ipMode");
-        struct ip parsed;
 
         if (ip.n)
                 check_ip(c, AT(at, "ip"), ip, known);
@@ -139,13 +149,10 @@ static void check_ingress_point(struct check *c, const struct at *at, const stru
                 fault_forbidden(c, AT(at, "ipMode"), "may not be specified when `ip` is not set");
         else if (mode && !str_eqc(value_text(mode), "VIP") && !str_eqc(value_text(mode), "Proxy"))
                 fault_unsupported(c, AT(at, "ipMode"), value_text(mode), "\"Proxy\", \"VIP\"");
-        if (host.n)
-                check_text(c, AT(at, "hostname"), TEXT_DNS_SUBDOMAIN, host);
-        if (ip_parse(host, &parsed))
-                fault_invalid_str(c, AT(at, "hostname"), host, "must be a DNS name, not an IP address");
+        check_point_host(c, at, host);
 }
 
-/* The addresses that the live Service shows. */
+/* The addresses that the live object shows. */
 static const struct value *live_addresses(struct check *c) {
         const struct value *ingress = value_path(c->live, "status", "loadBalancer", "ingress", NULL);
         struct value_list_builder list = { 0 };
@@ -168,6 +175,20 @@ static void check_service_status(struct check *c) {
                 check_ingress_point(c, AT_INDEX(at, i), item_of(ingress, i), live_addresses(c));
 }
 
+static void check_ingress_status(struct check *c) {
+        const struct value *points = value_path(c->object, "status", "loadBalancer", "ingress", NULL);
+        const struct value *known = live_addresses(c);
+        const struct at *at = AT(AT(AT(NULL, "status"), "loadBalancer"), "ingress");
+
+        for (EACH(i, points)) {
+                struct str ip = text_of(item_of(points, i), "ip");
+
+                if (ip.n)
+                        check_ip(c, AT(AT_INDEX(at, i), "ip"), ip, known);
+                check_point_host(c, AT_INDEX(at, i), text_of(item_of(points, i), "hostname"));
+        }
+}
+
 static void check_namespace_status(struct check *c) {
         struct str phase = text_of(get(c->object, "status"), "phase");
         bool ends = get(get(c->object, "metadata"), "deletionTimestamp");
@@ -185,6 +206,8 @@ void check_status(struct check *c) {
                 check_service_status(c);
         if (str_eqc(c->kind, "Namespace"))
                 check_namespace_status(c);
+        if (str_eqc(c->kind, "Ingress"))
+                check_ingress_status(c);
         if (str_eqc(c->kind, "PodDisruptionBudget"))
                 check_conditions(c);
         if (str_eqc(c->kind, "Job"))

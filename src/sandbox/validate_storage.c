@@ -116,6 +116,58 @@ static void check_capacity(struct check *c, const struct at *at, const struct va
         }
 }
 
+/* The key as it was, or what it is called now when `now` took the newer name. */
+static const struct value *key_like(const struct value *old, const struct value *now) {
+        static const struct {
+                const char *beta, *ga;
+        } renamed[] = {
+                { "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone" },
+                { "failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region" },
+                { "beta.kubernetes.io/os", "kubernetes.io/os" },
+                { "beta.kubernetes.io/arch", "kubernetes.io/arch" },
+                { "beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type" },
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(renamed); i++)
+                if (str_eqc(value_text(old), renamed[i].beta) && str_eqc(value_text(now), renamed[i].ga))
+                        return now;
+        return old;
+}
+
+/* `old` with the names of labels that `now` renamed. */
+static const struct value *renamed_like(struct check *c, const struct value *old, const struct value *now) {
+        if (value_is(old, VALUE_LIST) && value_is(now, VALUE_LIST)) {
+                struct value_list_builder b = { 0 };
+
+                for (EACH(i, old))
+                        value_list_add(&b, i < list_count(now) ? renamed_like(c, item_of(old, i), item_of(now, i))
+                                                               : item_of(old, i));
+                return value_list_end(&b, c->a, 0);
+        }
+        for (EACH_MEMBER(m, old)) {
+                const struct value *other = value_get(now, m->key);
+                const struct value *v = str_eqc(m->key, "key") ? key_like(m->value, other) : renamed_like(c, m->value, other);
+
+                if (v != m->value)
+                        return value_with(c->a, renamed_like(c, value_with(c->a, old, m->key, NULL), now), m->key, v);
+        }
+        return old;
+}
+
+static void check_pv_affinity(struct check *c, const struct value *now, const struct value *before) {
+        const struct value *required = get(now, "required");
+        const struct value *old = renamed_like(c, get(before, "required"), required);
+
+        if (!before || (now && go_struct_same("core.NodeSelector", old, required, c->a)))
+                return;
+        fault_invalid_raw(c, AT(NULL, "nodeAffinity"),
+                          !now        ? STR("null")
+                          : !required ? STR("{\"Required\":null}")
+                                      : arena_strf(c->a, "{\"Required\":%.*s}",
+                                                   STR_FMT(go_struct_json("core.NodeSelector", required, c->a))),
+                          "field is immutable, except for updating from beta label to GA");
+}
+
 static void check_pv_change(struct check *c, const struct value *spec, const struct value *before) {
         const struct at *at = AT(NULL, "spec");
         const struct value *class = get(spec, "volumeAttributesClassName");
@@ -126,6 +178,7 @@ static void check_pv_change(struct check *c, const struct value *spec, const str
                                            go_struct_diff("core.PersistentVolumeSource", before, spec, c->a).p)
                                         .p);
         check_immutable(c, AT(NULL, "volumeMode"), get(spec, "volumeMode"), get(before, "volumeMode"));
+        check_pv_affinity(c, get(spec, "nodeAffinity"), get(before, "nodeAffinity"));
         if (!class && get(before, "volumeAttributesClassName"))
                 fault_forbidden(c, AT(at, "volumeAttributesClassName"),
                                 "update from non-nil value to nil is forbidden");

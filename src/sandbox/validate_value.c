@@ -21,8 +21,14 @@ bool same(const struct value *a, const struct value *b) {
         return value_equal(a, b);
 }
 
+/* Absent, empty, or with nothing but such in it. */
 static bool is_nothing(const struct value *v) {
-        return is_absent(v) || ((v->kind == VALUE_LIST || v->kind == VALUE_MAP) && value_count(v) == 0);
+        if (is_absent(v))
+                return true;
+        for (EACH_MEMBER(m, v))
+                if (!is_nothing(m->value))
+                        return false;
+        return v->kind == VALUE_MAP || (v->kind == VALUE_LIST && v->list.count == 0);
 }
 
 /* Every member of `a` is the same in `b`. */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "sandbox/validate_impl.h"
+
 #define OWNERS_TWICE                                                                                                   \
         "; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix "    \
         "your requests; duplicate UID(s) observed: "
@@ -14,9 +16,20 @@ static bool is_pod(const struct call *c) {
         return c->at.group.n == 0 && str_eqc(c->kind->resource->kind, "Pod");
 }
 
+static bool is_cron_job(const struct call *c) {
+        return str_eqc(c->at.group, "batch") && str_eqc(c->kind->resource->kind, "CronJob");
+}
+
 /* Where the spec of pods is. */
 static const char *spec_place(const struct call *c) {
-        return is_pod(c) ? "spec" : "spec.template.spec";
+        return is_pod(c) ? "spec" : is_cron_job(c) ? "spec.jobTemplate.spec.template.spec" : "spec.template.spec";
+}
+
+static const struct value *spec_of(const struct call *c, const struct value *object) {
+        if (is_pod(c))
+                return value_getc(object, "spec");
+        return is_cron_job(c) ? value_path(object, "spec", "jobTemplate", "spec", "template", "spec", NULL)
+                              : value_path(object, "spec", "template", "spec", NULL);
 }
 
 static void warn(struct call *c, struct str place, const char *what) {
@@ -68,8 +81,7 @@ static void warn_of_doubled(struct call *c, const struct value *spec, const char
         for (size_t i = 1; i < value_count(list); i++)
                 for (size_t j = 0; j < i; j++)
                         if (str_eq(value_text(value_getc(item(list, i), key)), value_text(value_getc(item(list, j), key)))) {
-                                call_warn(c, arena_strf(c->a, "spec.template.spec.%s[%zu].%s: duplicate %s \"%.*s\"",
-                                                        list_name, i, key, what,
+                                call_warn(c, arena_strf(c->a, "%s.%s[%zu].%s: duplicate %s \"%.*s\"", spec_place(c), list_name, i, key, what,
                                                         STR_FMT(value_text(value_getc(item(list, i), key)))));
                                 break;
                         }
@@ -206,7 +218,7 @@ static void each_port(struct call *c, const struct value *spec,
 }
 
 static void warn_of_template(struct call *c, const struct value *object) {
-        const struct value *spec = is_pod(c) ? value_getc(object, "spec") : value_path(object, "spec", "template", "spec", NULL);
+        const struct value *spec = spec_of(c, object);
         const struct value *spread = value_getc(spec, "topologySpreadConstraints");
         const struct value *secrets = value_getc(spec, "imagePullSecrets");
         int64_t grace = 0;
@@ -235,9 +247,25 @@ static void warn_of_template(struct call *c, const struct value *object) {
         warn_of_terms(c, value_getc(spec, "affinity"), "podAntiAffinity");
 }
 
+/* Pods are named after it, or it is one. */
+static void warn_of_name(struct call *c, const struct value *object) {
+        struct text_faults faults = text_faults(TEXT_DNS_LABEL, meta_text(object, "name"), c->a);
+
+        if (faults.count)
+                warn(c, STR("metadata.name"),
+                     arena_strf(c->a,
+                                "this is used in %s, which can result in surprising behavior; a DNS label is recommended: "
+                                "[%.*s]",
+                                is_pod(c) ? "the Pod's hostname" : "Pod names and hostnames",
+                                STR_FMT(text_joined(&faults, " ", c->a)))
+                             .p);
+}
+
 static void warn_of_pod(struct call *c, const struct value *live, const struct value *object) {
-        if (!live)
-                warn_of_template(c, object);
+        if (live)
+                return;
+        warn_of_name(c, object);
+        warn_of_template(c, object);
 }
 
 /* What tells that the template, or at least something, changed. */
@@ -249,14 +277,24 @@ static const struct value *revision_of(const struct call *c, const struct value 
 
 static void warn_of_workload(struct call *c, const struct value *live, const struct value *object) {
         const struct value *before = revision_of(c, live), *now = revision_of(c, object);
+        struct str kind = c->kind->resource->kind;
         int64_t limit = 0;
 
+        if (!live && !str_eqc(kind, "StatefulSet") && !str_eqc(kind, "DaemonSet"))
+                warn_of_name(c, object);
         if (!live || !before || !now || !value_equal(before, now))
                 warn_of_template(c, object);
-        if (str_eqc(c->kind->resource->kind, "StatefulSet") &&
+        if (str_eqc(kind, "StatefulSet") &&
             value_to_i64(value_path(object, "spec", "revisionHistoryLimit", NULL), &limit) && limit < 0)
                 warn(c, STR("spec.revisionHistoryLimit"),
                      "a negative value retains all historical revisions; a value >= 0 is recommended");
+}
+
+static void warn_of_cron_job(struct call *c, const struct value *live, const struct value *object) {
+        warn_of_workload(c, live, object);
+        if (live && str_contains(value_text(value_path(object, "spec", "schedule", NULL)), STR("TZ")))
+                call_warn(c, STR("cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "
+                                 "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"));
 }
 
 /* ---- Service, Ingress ---- */
@@ -331,7 +369,8 @@ static const struct {
 } kinds[] = {
         { "apps", "Deployment", warn_of_workload }, { "apps", "StatefulSet", warn_of_workload },
         { "apps", "DaemonSet", warn_of_workload },  { "apps", "ReplicaSet", warn_of_workload },
-        { "batch", "Job", warn_of_workload },       { "", "Service", warn_of_service },
+        { "batch", "Job", warn_of_workload },       { "batch", "CronJob", warn_of_cron_job },
+        { "", "Service", warn_of_service },
         { "networking.k8s.io", "Ingress", warn_of_ingress },
         { "", "Pod", warn_of_pod },
         { "", "PersistentVolume", warn_of_volume },

@@ -19,8 +19,30 @@
 #define NAME_SUFFIX_BYTES     5
 #define NAME_PREFIX_MAX_BYTES 58 /* generateName is cut so that a label can hold the whole name */
 
+/* ---- what an ExternalName has in storage, and writes find there ---- */
+
+static const struct str policy_path[] = { { "spec", 4 }, { "internalTrafficPolicy", 21 } };
+
+static bool is_external_name(const struct call *c, const struct value *object) {
+        return !c->kind->is_custom && str_eqc(c->kind->resource->plural, "services") &&
+               str_eqc(value_text(value_path(object, "spec", "type", NULL)), "ExternalName");
+}
+
+static uint64_t hidden_of(const struct call *c, const struct value *object) {
+        struct str policy = value_text(value_path(object, "spec", "internalTrafficPolicy", NULL));
+
+        if (!is_external_name(c, object) || policy.n == 0)
+                return 0;
+        return str_eqc(policy, "Local") ? UNREAD_LOCAL : UNREAD_CLUSTER;
+}
+
 const struct value *write_live(const struct call *c, const struct version *live) {
-        return convert(c->kind->storage, c->kind, live->value, c->a);
+        const struct value *object = convert(c->kind->storage, c->kind, live->value, c->a);
+
+        if (!is_external_name(c, object) || !(live->unread & (UNREAD_LOCAL | UNREAD_CLUSTER)))
+                return object;
+        return value_with_path(c->a, object, policy_path, ARRAY_LEN(policy_path),
+                               value_stringc(c->a, live->unread & UNREAD_LOCAL ? "Local" : "Cluster"));
 }
 
 /* ---- managedFields ---- */
@@ -79,7 +101,11 @@ const struct value *write_managed(const struct call *c, const struct value *live
         struct ssa_versions versions;
         struct ssa_request how = write_ssa_request(c, live, &versions);
 
-        object = ssa_update(kind_type(c->kind), live, held_for_owners(c, object), &how, c->a);
+        const struct value *seen = held_for_owners(c, object), *marked = live ? held_mark_lists(c, seen) : seen;
+
+        object = ssa_update(kind_type(c->kind), live, marked, &how, c->a);
+        if (marked != seen)
+                object = meta_with(seen, "managedFields", value_path(object, "metadata", "managedFields", NULL), c->a);
         return held_after_owners(c, object);
 }
 
@@ -89,7 +115,10 @@ const struct value *write_managed(const struct call *c, const struct value *live
 static const struct value *to_storage(const struct call *c, const struct value *object) {
         if (c->kind->is_custom && c->req && serve_is_apply(c))
                 object = codec_prune(kind_type(c->kind), object, c->a);
-        return convert(c->kind, c->kind->storage, object, c->a);
+        object = convert(c->kind, c->kind->storage, object, c->a);
+        if (hidden_of(c, object))
+                object = value_with_path(c->a, object, policy_path, ARRAY_LEN(policy_path), NULL);
+        return object;
 }
 
 static struct version *dry(const struct call *c, const struct version *live, const struct value *object) {
@@ -131,17 +160,26 @@ static struct str generated_name(struct call *c, struct str prefix) {
         return name;
 }
 
+/* As it was sent. */
+static const struct value *odd_object(const struct call *c, const struct value *object) {
+        return body_with_kind(object, c->odd.api_version, c->odd.kind, c->a);
+}
+
 static int validate(struct call *c, const struct value *live, const struct value *object, const char *subresource) {
         struct causes causes = { .arena = c->a };
         int r = 0;
 
-        codec_validate(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, live,
-                       held_for_checks(c, object), subresource, &causes);
-        if (c->kind->is_custom)
+        if (c->is_odd && !subresource)
+                codec_validate_odd(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, live,
+                                   odd_object(c, object), &causes);
+        else
+                codec_validate(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, live,
+                               held_for_checks(c, object), subresource, &causes);
+        if (c->kind->is_custom && !(c->is_odd && !subresource))
                 scale_check(c, object, &causes);
         if (causes.count)
-                r = status_invalid(c, c->kind->resource->group, c->kind->resource->kind, meta_text(object, "name"),
-                                   &causes);
+                r = status_invalid(c, c->is_odd ? schema_group(c->odd.api_version) : c->kind->resource->group,
+                                   c->is_odd ? c->odd.kind : c->kind->resource->kind, meta_text(object, "name"), &causes);
         causes_done(&causes);
         return r;
 }
@@ -186,7 +224,7 @@ int write_create(struct call *c, const struct value *object, struct version **re
         if (other)
                 return status_exists(c, name, value_path(other->value, "metadata", "deletionTimestamp", NULL));
         struct version *v = write_store(c, NULL, object);
-        v->unread = c->unread;
+        v->unread = c->unread | hidden_of(c, object);
         if (ret)
                 *ret = v;
         else
@@ -266,7 +304,30 @@ static const struct value *next_generation(const struct call *c, const struct va
 
 /* Is that what is stored already, to the byte? */
 static bool is_stored(const struct call *c, const struct version *live, const struct value *object) {
+        if (c->rewrites)
+                return false;
         return c->unread == live->unread && value_equal(to_storage(c, object), live->value);
+}
+
+/* The answer to an object's end was never stored and read: of a custom resource it shows what an apply left. */
+static struct version *last_words(const struct call *c, const struct version *live, const struct value *object) {
+        static const char *const fields[] = { "annotations", "finalizers", "labels", "ownerReferences" };
+        const struct value *shown = c->merged ? convert(c->kind, c->kind->storage, object, c->a) : to_storage(c, object);
+
+        for (size_t i = 0; c->merged && i < ARRAY_LEN(fields); i++) {
+                const struct value *v = value_path(c->merged, "metadata", fields[i], NULL);
+
+                if (v && value_count(v) == 0 && !value_path(shown, "metadata", fields[i], NULL))
+                        shown = meta_with(shown, fields[i], v, c->a);
+        }
+        return version_new(shown, live->rv);
+}
+
+/* Times are put back only where the rest is stored alike. */
+static bool is_read_alike(const struct call *c, const struct version *live) {
+        if (c->kind->is_custom)
+                return !c->unread;
+        return !(c->unread & ~UNREAD_KEPT) && !((c->unread ^ live->unread) & UNREAD_KEPT);
 }
 
 int write_update(struct call *c, struct version *live, const struct value *object, struct version **ret) {
@@ -283,6 +344,7 @@ int write_update(struct call *c, struct version *live, const struct value *objec
         r = prepare_update(c, before, &object);
         if (r < 0)
                 return r;
+        c->unread |= hidden_of(c, object);
         r = validate(c, before, object, str_eqc(c->at.subresource, "status") ? "status" : NULL);
         if (r < 0)
                 return r;
@@ -290,13 +352,13 @@ int write_update(struct call *c, struct version *live, const struct value *objec
         r = admission_validate(c, before, object);
         if (r < 0)
                 return r;
-        if (!c->unread)
+        if (is_read_alike(c, live))
                 object = ssa_settle(before, object, c->a);
         if (is_stored(c, live, object)) {
                 v = version_ref(live);
         } else if (is_end(c, before, object)) {
                 /* The answer shows the object as it was written, the event as it was before, at the deletion's version. */
-                v = dry(c, live, object);
+                v = last_words(c, live, object);
                 version_unref(write_remove(c, live, before));
         } else {
                 v = write_store(c, live, object);

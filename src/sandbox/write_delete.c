@@ -174,11 +174,12 @@ static bool has_grace_left(const struct value *object) {
         return grace > 0;
 }
 
-static void give(struct version **ret, struct version *v) {
+static int give(struct version **ret, struct version *v) {
         if (ret)
                 *ret = v;
         else
                 version_unref(v);
+        return 0;
 }
 
 /*
@@ -186,7 +187,18 @@ static void give(struct version **ret, struct version *v) {
  * nothing in it.
  */
 static struct version *blank(const struct call *c) {
-        return version_new(ssa_zero(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, c->a), 0);
+        static const struct str replicas[] = { { "spec", 4 }, { "replicas", 8 } };
+        static const struct str generation[] = { { "metadata", 8 },
+                                                 { "annotations", 11 },
+                                                 { "deprecated.daemonset.template.generation", 40 } };
+        const struct value *v = ssa_zero(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, c->a);
+
+        /* What is a plain number inside of the server. */
+        if (str_eqc(c->at.group, "apps") && c->kind->resource->has_scale)
+                v = value_with_path(c->a, v, replicas, ARRAY_LEN(replicas), value_int(c->a, 0, 0));
+        if (str_eqc(c->at.group, "apps") && str_eqc(c->kind->resource->kind, "DaemonSet"))
+                v = value_with_path(c->a, v, generation, ARRAY_LEN(generation), value_stringc(c->a, "0"));
+        return version_new(v, 0);
 }
 
 int write_delete(struct call *c, struct version *live, const struct delete_options *o, bool *ret_gone,
@@ -204,31 +216,31 @@ int write_delete(struct call *c, struct version *live, const struct delete_optio
                 return 0;
 
         enum plan plan = plan_graceful(c, &object, o);
-        if (plan == PLAN_NOTHING) {
-                give(ret, TAKE_PTR(held));
-                return 0;
-        }
+        if (plan == PLAN_NOTHING)
+                return give(ret, TAKE_PTR(held));
         object = with_gc_finalizers(c, object, o);
         bool is_held = value_count(meta_get(object, "finalizers")) > 0;
-        if (c->dry_run && plan == PLAN_GONE && !is_held && value_count(meta_get(before, "finalizers"))) {
-                give(ret, blank(c));
-                return 0;
+        if (plan == PLAN_GONE && !is_held && value_count(meta_get(before, "finalizers"))) {
+                if (c->dry_run)
+                        return give(ret, blank(c));
+                /* The server then expects the version of an update that did not take place. */
+                if (o->has_resource_version)
+                        return status_stored_otherwise(c, meta_text(before, "name"), "ResourceVersion", (struct str){ 0 },
+                                                       meta_text(before, "resourceVersion"));
         }
         if (plan == PLAN_GONE && is_held)
                 object = mark(c, object, 0);
-        bool changes = held->unread || (object != before && !value_equal(object, before));
+        bool changes = (c->kind->is_custom ? held->unread : held->unread & ~UNREAD_KEPT) || (object != before && !value_equal(object, before));
         if (changes && (plan == PLAN_MARK || is_held)) {
                 struct version *marked = write_store(c, held, object);
 
+                marked->unread = c->kind->is_custom ? 0 : held->unread & UNREAD_KEPT;
                 version_unref(held);
                 held = marked;
         }
-        if (is_held || (plan == PLAN_MARK && has_grace_left(object))) {
-                give(ret, TAKE_PTR(held));
-                return 0;
-        }
+        if (is_held || (plan == PLAN_MARK && has_grace_left(object)))
+                return give(ret, TAKE_PTR(held));
         *ret_gone = true;
         struct version *current = c->dry_run ? live : held;
-        give(ret, write_remove(c, current, write_live(c, held)));
-        return 0;
+        return give(ret, write_remove(c, current, write_live(c, held)));
 }

@@ -16,6 +16,8 @@ struct patching {
 };
 
 static int run_patch(struct patching *p) {
+        if (str_eqc(p->how, "json") && patch_json_check(p->patch, &p->err) < 0)
+                return ERR_PARSE;
         if (str_eqc(p->how, "json"))
                 return patch_json(p->live, p->patch, a, &p->result, &p->err);
         if (str_eqc(p->how, "strategic"))
