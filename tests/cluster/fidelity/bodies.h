@@ -28,7 +28,7 @@ struct kind {
         bool status, scale, custom;
         bool cluster;             /* outside of namespaces */
         bool no_deletecollection;
-        const struct value *base;
+        const struct value *base, *account; /* account: a ServiceAccount the namespace must have, or NULL */
         const struct part *parts, *status_parts;
         size_t part_count, status_part_count;
         size_t common_count; /* so many parts come first that every kind has */

@@ -62,6 +62,7 @@ static void read_kind(const char *path, struct arena *a, const struct value *com
         k->api_version = value_text(value_getc(from, "apiVersion"));
         k->plural = value_text(value_getc(from, "plural"));
         k->base = value_getc(from, "base");
+        k->account = value_getc(from, "account");
         k->status = has_subresource(from, "status");
         k->scale = has_subresource(from, "scale");
         k->cluster = value_truth(value_getc(from, "cluster"), false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sandbox against a real API server: random requests to both, every answer compared (compare.h says how, steps.h
- * what is asked). Ends with 1 when more answers differ than known.h allows beyond what known.txt explains.
+ * what is asked). Ends with 1 when an answer differs beyond what known.txt explains.
  *
  *      fidelity FOLDER          FOLDER holds kinds.yaml, crds.yaml and known.txt
  *
@@ -10,7 +10,8 @@
  *      FIDELITY_SECONDS    the short form: as many requests as fit (default 75)
  *      FIDELITY_REQUESTS   the long form: at least so many, and until every kind has had FIDELITY_EACH (default 100) of each
  *                          verb; FIDELITY_SECONDS (then 7200) end it all the same
- *      FIDELITY_KIND, FIDELITY_EPISODE    only this kind, only this episode
+ *      FIDELITY_KIND, FIDELITY_EPISODE    only this kind, only this episode; both: that episode of that kind, whatever
+ *                          kinds.yaml has before it
  *      FIDELITY_SHRINK     how many kinds of differences get their steps reduced (default 10)
  */
 #include <stdio.h>
@@ -39,7 +40,7 @@ static struct {
 
 static struct kinds kinds;
 static struct tally tallies[MAX_KINDS][VERBS];
-static unsigned requests, shared, reordered, wrong;
+static unsigned requests, shared, reordered, wrong, unanswered;
 static struct map *seen; /* signatures of differences → struct signature */
 
 struct signature {
@@ -110,23 +111,39 @@ static void print_step(const struct step *s) {
                 printf("        %.*s\n", STR_FMT(s->body));
 }
 
+/* Long texts begin shortly before they part. */
+static void print_text(const char *side, struct str text, size_t from) {
+        printf("    %s%s%.*s\n", side, from ? "… " : "", STR_FMT(str_sub(text, from, from + 1000)));
+}
+
+static void print_texts(struct str real, struct str sandbox) {
+        size_t same = 0;
+
+        while (same < real.n && same < sandbox.n && real.p[same] == sandbox.p[same])
+                same++;
+        same = same > 200 ? same - 100 : 0;
+        print_text("- real     ", real, same);
+        print_text("+ sandbox  ", sandbox, same);
+}
+
 static void print_difference(unsigned long episode, const struct step *s, const struct result *r) {
         printf("\nDIFFERS: seed %llu, episode %lu, step %u\n", (unsigned long long)options.seed, episode, s->number);
         for (size_t i = 0; i < r->differences.count && i < MAX_DIFFERENCES; i++) {
                 const struct difference *d = &r->differences.list[i];
 
-                printf("  %.*s\n    - real     %.*s\n    + sandbox  %.*s\n", STR_FMT(d->place), STR_FMT(d->real),
-                       STR_FMT(d->sandbox));
+                printf("  %.*s\n", STR_FMT(d->place));
+                print_texts(d->real, d->sandbox);
         }
         if (r->differences.count > MAX_DIFFERENCES)
                 printf("  and %zu more\n", r->differences.count - MAX_DIFFERENCES);
         for (enum side side = SIDE_REAL; side < SIDE_COUNT; side++)
                 if (r->answers[side].status >= 400)
-                        printf("  %s says %.*s\n", side == SIDE_REAL ? "real" : "sandbox", STR_FMT(r->answers[side].body));
+                        printf("  %s says %.*s\n", side == SIDE_REAL ? "real" : "sandbox",
+                               STR_FMT(str_sub(r->answers[side].body, 0, 500)));
 }
 
-static void print_way(struct twins *twins, unsigned long episode, const struct step *steps, size_t count,
-                      struct str place) {
+static void print_way(struct twins *twins, const struct kind *k, unsigned long episode, const struct step *steps,
+                      size_t count, struct str place) {
         static unsigned shrunk;
         bool dropped[DECK_MAX] = { false };
         char namespace[64];
@@ -137,7 +154,7 @@ static void print_way(struct twins *twins, unsigned long episode, const struct s
         snprintf(namespace, sizeof namespace, "s-%llx-%llx-%lu-%u", (unsigned long long)options.seed, options.run, episode,
                  steps[count - 1].number);
         if (shrunk++ < options.shrink)
-                run_shrink(twins, namespace, steps, count, place, dropped);
+                run_shrink(twins, k, namespace, steps, count, place, dropped);
         printf("  steps:\n");
         for (size_t i = 0; i < count; i++)
                 if (!dropped[i] && (i + 1 == count || shrunk <= options.shrink))
@@ -165,6 +182,9 @@ static enum judgement judge(const struct kind *k, const struct step *s, struct r
         struct tally *t = &tallies[k - kinds.list][s->verb];
         bool fresh = false, unknown = false;
 
+        unanswered += r->unanswered;
+        if (r->unanswered)
+                return EQUAL;
         t->asked++;
         requests++;
         shared += s->shared;
@@ -199,7 +219,7 @@ static void run_episode(struct twins *twins, unsigned long number, const struct 
         char namespace[64];
 
         snprintf(namespace, sizeof namespace, "f-%llx-%llx-%lu", (unsigned long long)options.seed, options.run, number);
-        run_begin(&run, twins, namespace);
+        run_begin(&run, twins, k, namespace);
         episode_begin(&e, k, options.seed * 1000003 + number, a);
         for (size_t i = 0; now_s() < options.deadline_s && episode_next(&e, &steps[i]); i++) {
                 struct result result;
@@ -210,7 +230,7 @@ static void run_episode(struct twins *twins, unsigned long number, const struct 
                 judgement = judge(k, &steps[i], &result, a, &place);
                 if (judgement == NEW) {
                         print_difference(number, &steps[i], &result);
-                        print_way(twins, number, steps, i + 1, place);
+                        print_way(twins, k, number, steps, i + 1, place);
                         fflush(stdout);
                 }
                 if (judgement >= KNOWN && is_parted(&steps[i], &result))
@@ -240,7 +260,15 @@ static bool goes_on(void) {
                (!options.max_requests || requests < options.max_requests || !all_had_enough());
 }
 
-/* Which kind an episode is of depends on its number alone; episodes of kinds that had enough are left out. */
+/* Which kind an episode is of depends on its number, unless one is asked for. */
+static const struct kind *kind_of(unsigned long episode) {
+        for (size_t k = 0; k < kinds.count && options.kind && options.episode >= 0; k++)
+                if (str_eqc(kinds.list[k].name, options.kind))
+                        return &kinds.list[k];
+        return &kinds.list[episode % kinds.count];
+}
+
+/* Episodes of kinds that had enough are left out. */
 static bool is_wanted(unsigned long episode, const struct kind *k) {
         if (options.kind && !str_eqc(k->name, options.kind))
                 return false;
@@ -251,7 +279,7 @@ static bool is_wanted(unsigned long episode, const struct kind *k) {
 
 static void run_all(struct twins *twins) {
         for (unsigned long i = 0; goes_on() && (options.episode < 0 || i <= (unsigned long)options.episode); i++) {
-                const struct kind *k = &kinds.list[i % kinds.count];
+                const struct kind *k = kind_of(i);
 
                 if (is_wanted(i, k))
                         run_episode(twins, i, k);
@@ -276,6 +304,8 @@ static void print_table(void) {
         for (int v = 0; v < VERBS; v++)
                 printf(" %9.9s", verb_names[v]);
         for (size_t k = 0; k < kinds.count; k++) {
+                if (options.kind && !str_eqc(kinds.list[k].name, options.kind))
+                        continue;
                 printf("\n%-24.*s", STR_FMT(kinds.list[k].name));
                 for (int v = 0; v < VERBS; v++)
                         print_cell(&tallies[k][v]);
@@ -329,9 +359,7 @@ static unsigned known_requests(void) {
 }
 
 static bool is_too_much(void) {
-        bool partly = options.kind || options.episode >= 0;
-
-        return partly ? wrong > 0 : (uint64_t)wrong * 1000 > (uint64_t)requests * UNKNOWN_PER_MILLE;
+        return (uint64_t)wrong * 1000 > (uint64_t)requests * UNKNOWN_PER_MILLE || unanswered > UNANSWERED_MAX(requests);
 }
 
 static int tell(void) {
@@ -342,9 +370,9 @@ static int tell(void) {
         known_print();
         print_signatures();
         printf("FIDELITY_SEED=%llu: %u requests, %u equal, %u known, %u different; %u server-side applies to objects of "
-               "several managers (%.1f %%); %u with causes in another order\n",
+               "several managers (%.1f %%); %u with causes in another order; %u watches the server did not answer\n",
                (unsigned long long)options.seed, requests, requests - of_known - wrong, of_known, wrong, shared,
-               requests ? 100.0 * shared / requests : 0.0, reordered);
+               requests ? 100.0 * shared / requests : 0.0, reordered, unanswered);
         return is_too_much() || !whole || !requests;
 }
 

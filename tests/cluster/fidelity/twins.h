@@ -34,7 +34,8 @@ void twins_ask(struct twins *t, const struct twin_request requests[SIDE_COUNT], 
                struct twin_answer ret_answers[SIDE_COUNT]);
 /*
  * The events of a watch that are due already, as lines. How many that are says the sandbox; the real server gets a
- * moment longer, so that one too many shows as well.
+ * moment longer, so that one too many shows as well. A server that has too much to do is asked again; status 0: it did
+ * not even begin to answer.
  */
 void twins_watch(struct twins *t, const struct twin_request requests[SIDE_COUNT], struct arena *a,
                  struct twin_answer ret_answers[SIDE_COUNT]);

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+#define VERSION_DISTANCE 64 /* from its name to a version, in a text */
+
+static const char letters[] = "UVAPNTF";
+
+struct pairs {
+        struct arena *arena;
+        struct map *by_text[SIDE_COUNT]; /* letter and text → pair */
+        struct map *by_label;
+        uint64_t highest[SIDE_COUNT];
+        unsigned step, index;
+        bool shuffled;
+};
+
+struct pairs *pairs_new(void) {
+        struct pairs *p = mem_zalloc(sizeof *p);
+
+        p->arena = arena_new(0);
+        p->by_label = map_new(NULL);
+        p->by_text[SIDE_REAL] = map_new(NULL);
+        p->by_text[SIDE_SANDBOX] = map_new(NULL);
+        return p;
+}
+
+void pairs_free(struct pairs *p) {
+        if (!p)
+                return;
+        map_free(p->by_label);
+        map_free(p->by_text[SIDE_REAL]);
+        map_free(p->by_text[SIDE_SANDBOX]);
+        arena_free(p->arena);
+        free(p);
+}
+
+void pairs_step(struct pairs *p, unsigned step) {
+        p->step = step;
+        p->index = 0;
+}
+
+void pairs_set_shuffled(struct pairs *p, bool shuffled) {
+        p->shuffled = shuffled;
+}
+
+bool pairs_are_shuffled(const struct pairs *p) {
+        return p->shuffled;
+}
+
+static struct str key_of(struct arena *a, enum pair_kind kind, struct str text) {
+        return arena_strf(a, "%c%.*s", letters[kind], STR_FMT(text));
+}
+
+const struct pair *pairs_find(const struct pairs *p, struct arena *a, enum side side, enum pair_kind kind,
+                              struct str text) {
+        return map_find(p->by_text[side], key_of(a, kind, text));
+}
+
+static void learn(struct pairs *p, enum pair_kind kind, struct str label, struct str real, struct str sandbox) {
+        struct pair *pair = arena_alloc(p->arena, sizeof *pair);
+
+        *pair = (struct pair){ kind, label, { arena_str(p->arena, real), arena_str(p->arena, sandbox) } };
+        for (enum side side = SIDE_REAL; side < SIDE_COUNT; side++)
+                map_set(p->by_text[side], key_of(p->arena, kind, pair->text[side]), pair);
+        map_set(p->by_label, label, pair);
+}
+
+void pairs_add(struct pairs *p, const char *label, struct str real, struct str sandbox) {
+        learn(p, PAIR_FIXED, arena_str(p->arena, str_from(label)), real, sandbox);
+}
+
+void pairs_learn(struct pairs *p, enum pair_kind kind, struct str real, struct str sandbox) {
+        learn(p, kind, arena_strf(p->arena, "%c%u.%u", letters[kind], p->step, p->index++), real, sandbox);
+}
+
+bool pairs_in_order(struct pairs *p, struct str real, struct str sandbox) {
+        uint64_t r, s;
+
+        if (!str_to_u64(real, &r) || !str_to_u64(sandbox, &s))
+                return true;
+        bool same = (r > p->highest[SIDE_REAL]) == (s > p->highest[SIDE_SANDBOX]);
+
+        if (r > p->highest[SIDE_REAL])
+                p->highest[SIDE_REAL] = r;
+        if (s > p->highest[SIDE_SANDBOX])
+                p->highest[SIDE_SANDBOX] = s;
+        return same;
+}
+
+/* --- labels in texts --- */
+
+static bool is_word(char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' ||
+               c == '_';
+}
+
+bool pairs_is_uid(struct str s) {
+        return s.n == 36 && s.p[8] == '-' && s.p[13] == '-' && s.p[18] == '-' && s.p[23] == '-';
+}
+
+/* steps.c generates names with this prefix. */
+static bool is_generated(struct str s) {
+        return (s.n == 10 && str_starts(s, STR("made-"))) || (s.n == 9 && str_starts(s, STR("Bad_")));
+}
+
+static bool is_number(struct str s) {
+        uint64_t n;
+
+        return str_to_u64(s, &n) && n > 9;
+}
+
+/* The kinds a bare word in a text may be, tried in this order. */
+static const struct pair *pair_of_word(const struct pairs *p, struct arena *a, enum side side, struct str word) {
+        static const enum pair_kind kinds[] = { PAIR_FIXED, PAIR_UID, PAIR_ADDRESS, PAIR_NAME, PAIR_TOKEN };
+        const struct pair *pair = NULL;
+
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !pair; i++)
+                pair = pairs_find(p, a, side, kinds[i], word);
+        return pair;
+}
+
+static void add_word(const struct pairs *p, struct arena *a, enum side side, struct str word, bool versions,
+                     struct buf *out) {
+        const struct pair *pair = pair_of_word(p, a, side, word);
+
+        if (!pair && versions)
+                pair = pairs_find(p, a, side, PAIR_VERSION, word);
+        if (!pair && word.n == 5)
+                pair = pairs_find(p, a, side, PAIR_PORT, word);
+        if (!pair && word.n > 1 && (word.p[word.n - 1] == '.' || word.p[word.n - 1] == '-')) {
+                add_word(p, a, side, str_sub(word, 0, word.n - 1), versions, out);
+                buf_addch(out, word.p[word.n - 1]);
+        } else if (pair)
+                buf_addf(out, "@%.*s@", STR_FMT(pair->label));
+        else if (pairs_is_uid(word) && str_find(word, '1', 0) != 0)
+                buf_addc(out, "@uid@");
+        else if (str_starts(word, STR("10.96.")))
+                buf_addc(out, "@address@");
+        else
+                buf_add(out, is_generated(word)            ? STR("@name@")
+                             : versions && is_number(word) ? STR("@version@")
+                                                           : word);
+}
+
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
+/* Behind "resourceVersion", in a document or a sentence, with no number and no other member between? */
+static bool names_version(struct str text, size_t at) {
+        static const struct str name = { "esourceVersion", 14 };
+        size_t from = at;
+
+        while (from > 0 && at - from < VERSION_DISTANCE && !is_digit(text.p[from - 1])) {
+                from--;
+                if (!str_starts(str_sub(text, from, at), name))
+                        continue;
+                struct str between = str_sub(text, from, at);
+
+                return str_find(between, ',', 0) < 0 || str_contains(between, STR("\"value"));
+        }
+        return false;
+}
+
+struct str pairs_label_text(const struct pairs *p, struct arena *a, enum side side, struct str text) {
+        _cleanup_(buf_done) struct buf out = buf_make(2 * text.n + 4096);
+        bool versions = str_contains(text, STR("esourceVersion")); /* looked for only there */
+        size_t i = 0;
+
+        while (i < text.n) {
+                size_t start = i;
+
+                while (i < text.n && is_word(text.p[i]))
+                        i++;
+                if (i > start)
+                        add_word(p, a, side, str_sub(text, start, i), versions && names_version(text, start), &out);
+                else
+                        buf_addch(&out, text.p[i++]);
+        }
+        return arena_str(a, buf_str(&out));
+}
+
+bool pairs_is_port(const struct value *v) {
+        int64_t port;
+
+        return value_to_i64(v, &port) && port >= 30000 && port <= 32800;
+}
+
+static struct str label_of(struct arena *a, const struct pair *pair) {
+        return arena_strf(a, "@%.*s@", STR_FMT(pair->label));
+}
+
+static const struct value *label_scalar(const struct pairs *p, struct arena *a, struct str key, const struct value *v) {
+        const struct pair *pair = NULL;
+
+        if (pairs_is_port(v))
+                pair = pairs_find(p, a, SIDE_REAL, PAIR_PORT, value_canonical(a, v));
+        else if (v->kind != VALUE_STRING)
+                return v;
+        else if (str_eqc(key, "resourceVersion"))
+                pair = pairs_find(p, a, SIDE_REAL, PAIR_VERSION, v->text);
+        else if (str_eqc(key, "continue"))
+                pair = pairs_find(p, a, SIDE_REAL, PAIR_TOKEN, v->text);
+        else
+                return value_string(a, pairs_label_text(p, a, SIDE_REAL, v->text), 0);
+        return pair ? value_string(a, label_of(a, pair), 0) : v;
+}
+
+static const struct value *label_value(const struct pairs *p, struct arena *a, struct str key, const struct value *v) {
+        if (v->kind == VALUE_MAP) {
+                struct value_map_builder b = { 0 };
+
+                for (size_t i = 0; i < v->map.count; i++)
+                        value_map_add(&b, v->map.members[i].key,
+                                      label_value(p, a, v->map.members[i].key, v->map.members[i].value), 0);
+                return value_map_end(&b, a, 0);
+        }
+        if (v->kind == VALUE_LIST) {
+                struct value_list_builder b = { 0 };
+
+                for (size_t i = 0; i < v->list.count; i++)
+                        value_list_add(&b, label_value(p, a, (struct str){ 0 }, v->list.items[i]));
+                return value_list_end(&b, a, 0);
+        }
+        return label_scalar(p, a, key, v);
+}
+
+const struct value *pairs_label(const struct pairs *p, struct arena *a, const struct value *real) {
+        return label_value(p, a, (struct str){ 0 }, real);
+}
+
+/* Ports are numbers: the quotes around their label go. */
+static void add_filled(const struct pair *pair, enum side side, struct str text, size_t *at, struct buf *out) {
+        if (pair->kind == PAIR_PORT && out->n && out->p[out->n - 1] == '"' && *at < text.n && text.p[*at] == '"') {
+                buf_truncate(out, out->n - 1);
+                ++*at;
+        }
+        buf_add(out, pair->text[side]);
+}
+
+struct str pairs_fill(const struct pairs *p, struct arena *a, enum side side, struct str text) {
+        _cleanup_(buf_done) struct buf out = buf_make(4 * text.n + 65536);
+        size_t i = 0;
+
+        while (i < text.n) {
+                ptrdiff_t end = text.p[i] == '@' ? str_find(text, '@', i + 1) : -1;
+                const struct pair *pair = end > 0 && end - (ptrdiff_t)i < 24
+                                                  ? map_find(p->by_label, str_sub(text, i + 1, (size_t)end))
+                                                  : NULL;
+
+                if (pair) {
+                        i = (size_t)end + 1;
+                        add_filled(pair, side, text, &i, &out);
+                } else
+                        buf_addch(&out, text.p[i++]);
+        }
+        return arena_str(a, buf_str(&out));
+}
