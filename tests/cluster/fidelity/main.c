@@ -359,7 +359,7 @@ static unsigned known_requests(void) {
 }
 
 static bool is_too_much(void) {
-        return (uint64_t)wrong * 1000 > (uint64_t)requests * UNKNOWN_PER_MILLE || unanswered > UNANSWERED_MAX(requests);
+        return (uint64_t)wrong * 10000 > (uint64_t)requests * UNKNOWN_PER_10000 || unanswered > UNANSWERED_MAX(requests);
 }
 
 static int tell(void) {
