@@ -64,12 +64,12 @@ void call_fail_curl(struct kube_call *call, CURLcode result) {
         const char *detail = detail_of(call, result, reason, sizeof reason);
 
         if (m->names_ca)
-                call_fail(call, m->code, "%s: %s: %s (trusted: %s)", config->server, m->text, detail, ca_of(config));
+                call_fail(call, m->code, "%s: %s: %s (trusted: %s)", config->shown, m->text, detail, ca_of(config));
         else if (result == CURLE_SSL_CERTPROBLEM && config->client_cert.origin)
-                call_fail(call, m->code, "%s: %s: %s (%s)", config->server, m->text, detail,
+                call_fail(call, m->code, "%s: %s: %s (%s)", config->shown, m->text, detail,
                           config->client_cert.origin);
         else if (result == CURLE_ABORTED_BY_CALLBACK)
-                call_fail(call, m->code, "%s: %s", config->server, m->text);
+                call_fail(call, m->code, "%s: %s", config->shown, m->text);
         else
-                call_fail(call, m->code, "%s: %s: %s", config->server, m->text, detail);
+                call_fail(call, m->code, "%s: %s: %s", config->shown, m->text, detail);
 }

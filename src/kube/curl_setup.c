@@ -63,7 +63,7 @@ static int take_body(struct kube_call *call, struct str chunk) {
                 return r;
         }
         if (chunk.n > most - call->reply.n) {
-                call_fail(call, ERR_LIMIT, "%s: the answer is larger than %zu bytes", call->transport->config->server,
+                call_fail(call, ERR_LIMIT, "%s: the answer is larger than %zu bytes", call->transport->config->shown,
                           most);
                 return ERR_LIMIT;
         }

@@ -220,7 +220,7 @@ static void retire_if_silent(struct kube_call *call) {
 
 static void time_out(struct kube_call *call, int64_t now_ms) {
         struct curl_transport *t = call->transport;
-        const char *server = t->config->server;
+        const char *server = t->config->shown;
 
         if (call->state == CALL_QUEUED && !call->watch)
                 call_fail(call, ERR_TIMEOUT, "%s: not sent within %.1f s: %u requests are queued and %u in flight", server,

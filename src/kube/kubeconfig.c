@@ -29,7 +29,7 @@ void kube_config_free(struct kube_config *config) {
         if (!config)
                 return;
 
-        char *texts[] = { config->server,  config->scheme, config->host,      config->port,
+        char *texts[] = { config->server,  config->shown,  config->scheme, config->host,      config->port,
                           config->prefix,  config->origin, config->context,   config->cluster,
                           config->user,    config->namespace, config->tls_server_name, config->token_file };
         for (size_t i = 0; i < ARRAY_LEN(texts); i++)

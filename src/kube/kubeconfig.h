@@ -35,6 +35,7 @@ struct kube_pem {
 /* Every string is owned, NULL when not given. */
 struct kube_config {
         char *server;       /* "https://host:port/prefix", no slash at the end, no user, query or fragment */
+        char *shown;        /* the server for messages: what stands in a prefix may be a token, so it is "/…" */
         char *scheme;       /* "https" or "http" */
         char *host;         /* without brackets */
         char *port;         /* decimal, never NULL */

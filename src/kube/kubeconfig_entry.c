@@ -103,13 +103,12 @@ static void strip_brackets(char *host) {
         host[n - 2] = '\0';
 }
 
-static void write_server(struct kube_config *config) {
+static char *server_with(const struct kube_config *config, const char *prefix) {
         bool v6 = strchr(config->host, ':') != NULL;
         _cleanup_(buf_done) struct buf text = buf_make(16 * KIB);
 
-        buf_addf(&text, "%s://%s%s%s:%s%s", config->scheme, v6 ? "[" : "", config->host, v6 ? "]" : "", config->port,
-                 config->prefix);
-        config->server = buf_take(&text);
+        buf_addf(&text, "%s://%s%s%s:%s%s", config->scheme, v6 ? "[" : "", config->host, v6 ? "]" : "", config->port, prefix);
+        return buf_take(&text);
 }
 
 static void take_url(struct kube_config *config, CURLU *url) {
@@ -120,7 +119,8 @@ static void take_url(struct kube_config *config, CURLU *url) {
         strip_brackets(config->host);
         for (size_t n = strlen(config->prefix); n && config->prefix[n - 1] == '/'; n--)
                 config->prefix[n - 1] = '\0';
-        write_server(config);
+        config->server = server_with(config, config->prefix);
+        config->shown = server_with(config, config->prefix[0] ? "/…" : "");
 }
 
 int kubeconfig_set_server(struct kube_config *config, struct str text, const char *where, struct err *err) {
@@ -423,7 +423,7 @@ static void warn_of_clear_text(struct kube_config *config, const struct kubeconf
 
         if (strcmp(config->scheme, "http") == 0 && !loopback && (config->token || config->token_file))
                 kubeconfig_warn(config, "%s:%u: the token of user \"%.*s\" travels unencrypted (%s)", user->path,
-                                user->line, STR_FMT(user->name), config->server);
+                                user->line, STR_FMT(user->name), config->shown);
 }
 
 int kubeconfig_use_user(struct kube_config *config, const struct kubeconfig_entry *user, struct err *err) {

@@ -190,6 +190,7 @@ static void take_over(struct kube_config *config, const char *prefix, uint16_t p
         config->port = buf_take(&text);
         buf_addf(&text, "http://127.0.0.1:%u%s", port, prefix);
         config->server = buf_take(&text);
+        config->shown = str_dup(str_from(config->server));
 }
 
 static void connect_world(struct world *w) {

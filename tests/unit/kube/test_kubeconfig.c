@@ -70,6 +70,7 @@ static void another_context_can_be_named(void **state) {
         (void)state;
         assert_string_equal(config->server, "https://api.example:443/k8s/clusters/a");
         assert_string_equal(config->prefix, "/k8s/clusters/a");
+        assert_string_equal(config->shown, "https://api.example:443/…");
         assert_string_equal(config->tls_server_name, "kubernetes");
         assert_string_equal(config->namespace, "default");
         assert_string_equal(config->ca.path, "/etc/kube/pki/ca.crt");
@@ -85,6 +86,7 @@ static void json_is_read_as_well(void **state) {
 
         (void)state;
         assert_string_equal(config->server, "http://[::1]:8080");
+        assert_string_equal(config->shown, "http://[::1]:8080");
         assert_string_equal(config->host, "::1");
 }
 
