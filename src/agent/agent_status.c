@@ -11,6 +11,7 @@
  *   repo, path, namespace               where it is from and where it goes
  *   fights                              fields that are left alone for a while as somebody fights over them; a text each
  *   reports                             paths that somebody should decide on, a line each; absent: none
+ *   kept                                paths that an override or a hold keeps for a while, a line each; absent: none
  *   changed                             when any of this became different, in ms
  */
 #include "agent/agent_impl.h"
@@ -22,7 +23,7 @@
 #define REPORTS_MAX 5
 
 static const char *const copied[] = { "ref",  "commit", "subject",   "counts", "objects",
-                                      "repo", "path",   "namespace", "reports" };
+                                      "repo", "path",   "namespace", "reports", "kept" };
 
 static void add_text(struct value_map_builder *b, struct arena *a, const char *key, struct str text) {
         value_map_add(b, str_from(key), value_string(a, text, 0), 0);
@@ -45,6 +46,14 @@ static void add_reports(struct value_map_builder *b, struct arena *a, const stru
                 buf_addf(&lines, "\n%zu more", count - REPORTS_MAX);
         if (lines.n)
                 add_text(b, a, "reports", buf_str(&lines));
+}
+
+static void add_kept(struct value_map_builder *b, struct arena *a, const struct app *app) {
+        _cleanup_(buf_done) struct buf lines = buf_make(ERROR_MAX_BYTES);
+
+        app_kept(app, REPORTS_MAX, &lines);
+        if (lines.n)
+                add_text(b, a, "kept", buf_str(&lines));
 }
 
 /* Nothing is in force: what was stays written, as the way back to it. */
@@ -74,6 +83,7 @@ static void add_in_force(struct value_map_builder *b, const struct entry *e, str
         add_text(b, a, "counts", arena_strf(a, "%zu/%zu/%zu", c.synced, c.objects, c.failed + c.refused + c.parked));
         value_map_add(b, STR("objects"), value_int(a, (int64_t)c.objects, 0), 0);
         add_reports(b, a, e->app, c.reported);
+        add_kept(b, a, e->app);
         add_text(b, a, "repo", e->config->repo_url);
         add_text(b, a, "path", e->config->path);
         add_text(b, a, "namespace", e->config->destination_namespace);
@@ -83,7 +93,7 @@ static void add_in_force(struct value_map_builder *b, const struct entry *e, str
 /* Texts of which each is all there is to tell; the subject and the number of objects follow from commit and counts. */
 static bool tells_the_same(const struct value *x, const struct value *y) {
         static const char *const keys[] = { "commit", "applied", "sync", "counts", "error",
-                                            "repo",   "path",    "namespace", "reports" };
+                                            "repo",   "path",    "namespace", "reports", "kept" };
 
         for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
                 if (!str_eq(value_text(value_getc(x, keys[i])), value_text(value_getc(y, keys[i]))))

@@ -556,20 +556,21 @@ static int cmp_report(const void *x, const void *y) {
         return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-void app_reports(const struct app *app, size_t max, struct buf *out) {
+/* Lines of items, `text_of` gives an item's own: NULL, or a line each with its newline. */
+static void print_lines(const struct app *app, const char *(*text_of)(const struct item *), size_t max, struct buf *out) {
         size_t at = 0, count = 0, cap = 0;
         _cleanup_(mem_freep) const char **all = NULL;
         void *p;
 
         while (map_next(app->items, &at, NULL, &p)) {
-                const struct item *item = p;
+                const char *text = text_of(p);
 
-                if (!item->report)
+                if (!text)
                         continue;
                 all = mem_grow(all, &cap, count + 1, sizeof *all);
-                all[count++] = item->report;
+                all[count++] = text;
         }
-        /* The map has no order, and the same reports must read the same. */
+        /* The map has no order, and the same lines must read the same. */
         if (count > 1)
                 qsort(all, count, sizeof *all, cmp_report);
         for (size_t i = 0; i < count; i++) {
@@ -582,6 +583,22 @@ void app_reports(const struct app *app, size_t max, struct buf *out) {
                         max--;
                 }
         }
+}
+
+static const char *report_of(const struct item *item) {
+        return item->report;
+}
+
+static const char *kept_of(const struct item *item) {
+        return item->kept;
+}
+
+void app_reports(const struct app *app, size_t max, struct buf *out) {
+        print_lines(app, report_of, max, out);
+}
+
+void app_kept(const struct app *app, size_t max, struct buf *out) {
+        print_lines(app, kept_of, max, out);
 }
 
 enum app_sync_status app_sync_status(const struct app *app) {

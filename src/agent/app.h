@@ -227,6 +227,8 @@ bool app_is_final(const struct app *app);
 enum app_sync_status app_sync_status(const struct app *app);
 /* "deploy/web spec.paused, owned by argocd-controller": a line each of the reported paths, `max` at most. */
 void app_reports(const struct app *app, size_t max, struct buf *out);
+/* The same of what is left as it is for a while: a person's override runs, or the hold of a scaler or rule that went. */
+void app_kept(const struct app *app, size_t max, struct buf *out);
 void app_counts(const struct app *app, struct app_counts *ret_counts);
 /* Fights since the start; borrowed. */
 const struct app_fights *app_fights(const struct app *app, size_t *ret_count);

@@ -71,6 +71,7 @@ struct item {
         int64_t lease_until_ms;       /* SYNCED: it runs until then; 0: none runs */
         size_t yielded, reported;     /* paths, as it was decided last */
         char *report;                 /* the reported ones for people, a line each; NULL: none */
+        char *kept;                   /* the same of those that are left as they are for a while */
 };
 
 struct queue {

@@ -21,6 +21,7 @@ void item_free(void *p) {
         free(item->lease);
         free(item->previous);
         free(item->report);
+        free(item->kept);
         free(item);
 }
 
@@ -163,7 +164,7 @@ bool item_is_refused(const struct item *item, const struct live *live) {
         return hash128_eq(content_hash(live_value(live, a, &owners), a), item->refused_hash);
 }
 
-static void add_report(const struct item *item, const struct decide_note *n, struct buf *out) {
+static void add_place(const struct item *item, const struct decide_note *n, struct buf *out) {
         const struct desired *d = item->desired;
 
         diff_title(d->gvk.group, d->gvk.kind, d->name, false, out);
@@ -171,13 +172,29 @@ static void add_report(const struct item *item, const struct decide_note *n, str
                 buf_addf(out, " -n %.*s", STR_FMT(d->ns));
         buf_addch(out, ' ');
         diff_path_print(n->path, out);
+}
+
+static void add_report(const struct item *item, const struct decide_note *n, struct buf *out) {
+        add_place(item, n, out);
         buf_addc(out, ", owned by ");
         text_add(out, n->owner);
         buf_addch(out, '\n');
 }
 
+static void add_kept(const struct item *item, const struct decide_note *n, struct buf *out) {
+        add_place(item, n, out);
+        buf_addc(out, ", ");
+        if (n->kind == DECIDE_OVERRIDDEN) {
+                text_add(out, n->owner);
+                buf_addc(out, ": ");
+        }
+        text_add(out, str_from(n->rule));
+        buf_addch(out, '\n');
+}
+
 void item_keep_notes(struct item *item, const struct outcome *outcome) {
         _cleanup_(buf_done) struct buf report = buf_make(REPORT_MAX_BYTES);
+        _cleanup_(buf_done) struct buf kept = buf_make(REPORT_MAX_BYTES);
 
         item->yielded = item->reported = 0;
         for (size_t i = 0; i < outcome->note_count; i++) {
@@ -189,10 +206,15 @@ void item_keep_notes(struct item *item, const struct outcome *outcome) {
                 item->reported += reported;
                 if (reported)
                         add_report(item, n, &report);
+                if (n->kind == DECIDE_OVERRIDDEN || n->kind == DECIDE_HELD)
+                        add_kept(item, n, &kept);
         }
         free(TAKE_PTR(item->report));
         if (report.n)
                 item->report = buf_take(&report);
+        free(TAKE_PTR(item->kept));
+        if (kept.n)
+                item->kept = buf_take(&kept);
 }
 
 /* The request got lost, or lost a race: it says nothing about the object, and is tried again soon and without end. */

@@ -95,12 +95,11 @@ static void add_failed(struct buf *out, struct str counts) {
                 buf_addf(out, "\n  not applied: %lld of %.*s; truce diff says why", (long long)failed, STR_FMT(all));
 }
 
-/* Paths of others that differ from Git: `truce owners` prints the rule that settles each. */
-static void add_reports(struct str reports, struct buf *out) {
+static void add_lines(const char *word, struct str lines, struct buf *out) {
         struct str line;
 
-        while (str_next(&reports, '\n', &line)) {
-                buf_addc(out, "\n  report: ");
+        while (str_next(&lines, '\n', &line)) {
+                buf_addf(out, "\n  %s: ", word);
                 text_add(out, line);
         }
 }
@@ -124,7 +123,9 @@ static void print_row(const struct value *row, int64_t now_ms) {
                 buf_addc(&out, "\n  error: ");
                 text_add(&out, error);
         }
-        add_reports(value_text(value_getc(row, "reports")), &out);
+        /* Paths of others that differ from Git (`truce owners` prints the rule that settles each), and what waits. */
+        add_lines("report", value_text(value_getc(row, "reports")), &out);
+        add_lines("kept", value_text(value_getc(row, "kept")), &out);
         printf("%s\n", out.p);
 }
 

@@ -106,7 +106,7 @@ static void expect_object(struct world *w, const struct value *e, const char *wh
 
 static void expect_app(struct world *w, const struct value *e, const char *when, struct arena *a) {
         struct str name = scenario_text(e, "app", "shop"), status = scenario_text(e, "status", ""), text;
-        struct str holds = scenario_text(e, "holds", "");
+        struct str holds = scenario_text(e, "holds", ""), lacks = scenario_text(e, "lacks", "");
         const struct value *map = ref_get(w, arena_strf(a, "configmaps " SIM_NAMESPACE "/truce-inventory-%.*s", STR_FMT(name)));
 
         text = value_text(value_path(map, "data", "status", NULL));
@@ -116,6 +116,9 @@ static void expect_app(struct world *w, const struct value *e, const char *when,
         if (holds.n && !str_contains(text, holds))
                 world_fail(w, "%s, line %u: the status of %.*s does not hold \"%.*s\": %.*s", when, e->line, STR_FMT(name),
                            STR_FMT(holds), STR_FMT(text));
+        if (lacks.n && str_contains(text, lacks))
+                world_fail(w, "%s, line %u: the status of %.*s holds \"%.*s\": %.*s", when, e->line, STR_FMT(name),
+                           STR_FMT(lacks), STR_FMT(text));
 }
 
 static void expect_count(struct world *w, const struct value *e, const char *when) {
@@ -151,7 +154,7 @@ void expect_all(struct world *w, const struct value *list, const char *when) {
 
                 if (value_getc(e, "object"))
                         expect_object(w, e, when, a);
-                if (value_getc(e, "status") || value_getc(e, "holds"))
+                if (value_getc(e, "status") || value_getc(e, "holds") || value_getc(e, "lacks"))
                         expect_app(w, e, when, a);
                 expect_count(w, e, when);
                 expect_told(w, e, when);

@@ -27,7 +27,7 @@ const struct word words_of_fault[] = {
 const struct word words_of_expectation[] = {
         { "object", WORD_REF },   { "absent", WORD_FLAG },  { "path", WORD_POINTER },  { "equals", WORD_ANY },
         { "missing", WORD_FLAG }, { "owner", WORD_TEXT },   { "notOwner", WORD_TEXT }, { "app", WORD_TEXT },
-        { "status", WORD_TEXT, .among = " Synced OutOfSync Unknown " }, { "holds", WORD_TEXT },
+        { "status", WORD_TEXT, .among = " Synced OutOfSync Unknown " }, { "holds", WORD_TEXT }, { "lacks", WORD_TEXT },
         { "told", WORD_TEXT },    { "notTold", WORD_TEXT }, { "writes", WORD_NUMBER }, { "requests", WORD_NUMBER },
         { "most", WORD_NUMBER },  { 0 },
 };
@@ -247,17 +247,21 @@ static bool has(const struct value *map, const char *key) {
         return value_getc(map, key) != NULL;
 }
 
+static bool asks_for_app(const struct value *e) {
+        return has(e, "status") || has(e, "holds") || has(e, "lacks");
+}
+
 /* An expectation that looks at nothing would always hold. */
 static int check_expectation(const struct scenario *s, const struct value *e, struct err *err) {
         bool looks = has(e, "equals") || has(e, "missing") || has(e, "owner") || has(e, "notOwner");
-        int kinds = has(e, "object") + (has(e, "status") || has(e, "holds")) + (has(e, "told") || has(e, "notTold")) +
+        int kinds = has(e, "object") + asks_for_app(e) + (has(e, "told") || has(e, "notTold")) +
                     (has(e, "writes") || has(e, "requests") || has(e, "most"));
 
         if (kinds != 1)
                 return complain(s, e->line, err, "an expectation is about one of: an object, a status, what is told, a count");
         if (looks != has(e, "path") || (has(e, "path") && !has(e, "object")) || (has(e, "absent") && has(e, "path")))
                 return complain(s, e->line, err, "object, path, and one of equals, missing, owner, notOwner belong together");
-        if (has(e, "app") && !has(e, "status") && !has(e, "holds"))
+        if (has(e, "app") && !asks_for_app(e))
                 return complain(s, e->line, err, "app is about a status");
         return 0;
 }
