@@ -268,13 +268,23 @@ static const struct value *with_class_of(struct call *c, const struct value *liv
         return value_with_path(c->a, pod, path, 2, had);
 }
 
+/* Who takes the observed generation out keeps it. */
+static const struct value *with_generation_of(struct call *c, const struct value *live, const struct value *pod) {
+        static const struct str path[] = { { "status", 6 }, { "observedGeneration", 18 } };
+        const struct value *had = value_path(live, "status", "observedGeneration", NULL);
+        int64_t now = 0;
+
+        value_to_i64(value_path(pod, "status", "observedGeneration", NULL), &now);
+        return had && now == 0 ? value_with_path(c->a, pod, path, 2, had) : pod;
+}
+
 int prepare_update(struct call *c, const struct value *live, const struct value **object) {
         size_t i = find(c);
 
         if (!c->kind->is_custom)
                 *object = codec_drop(kind_type(c->kind), *object, c->a);
         if (str_eqc(c->at.subresource, "status") && str_eqc(c->kind->resource->kind, "Pod"))
-                *object = with_class_of(c, live, *object);
+                *object = with_generation_of(c, live, with_class_of(c, live, *object));
         if (str_eqc(c->at.subresource, "status") && str_eqc(c->kind->resource->kind, "PersistentVolume"))
                 return prepare_volume_status(c, live, object);
         if (c->at.subresource.n)

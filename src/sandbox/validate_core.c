@@ -119,9 +119,8 @@ void check_namespace_kind(struct check *c) {
         for (EACH(i, finalizers)) {
                 struct str s = value_text(item_of(finalizers, i));
 
-                if (!text_keeps(TEXT_LABEL_KEY, s))
-                        check_text(c, at, TEXT_LABEL_KEY, s);
-                else if (str_find(s, '/', 0) < 0 && !is_one_of(s, standard))
+                check_text(c, at, TEXT_LABEL_KEY, s);
+                if (str_find(s, '/', 0) < 0 && !is_one_of(s, standard))
                         fault_invalid_str(c, at, s,
                                           "name is neither a standard finalizer name nor is it fully qualified");
         }

@@ -69,5 +69,6 @@ void check_custom_status(struct check *c);
 /* The status of what has one. */
 void check_status(struct check *c);
 void check_job_status(struct check *c);
+void check_pod_status(struct check *c);
 
 #endif

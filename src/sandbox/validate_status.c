@@ -212,6 +212,8 @@ void check_status(struct check *c) {
                 check_conditions(c);
         if (str_eqc(c->kind, "Job"))
                 check_job_status(c);
+        if (str_eqc(c->kind, "Pod"))
+                check_pod_status(c);
         if (c->type && c->type->rules) {
                 check_custom_status(c);
                 return;

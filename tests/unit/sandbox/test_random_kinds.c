@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What random requests brought up (tests/cluster/fidelity), continued: kinds; answers as a v1.37.2 API server gave them. */
+/* What random requests brought up (tests/cluster/fidelity), continued: kinds; answers as a v1.37.2 API server gave
+ * them. */
 #include "sandbox/quoted.h"
 
 /* --- workloads --- */
@@ -109,11 +110,17 @@ static void a_deletion_that_only_takes_finalizers_away_meets_no_version(void **s
 
 /* --- other kinds --- */
 
+static void make_pod(struct world *w) {
+        assert_int_equal(make(w, ACCOUNTS, "{'metadata':{'name':'default'},'automountServiceAccountToken':false}"),
+                         201);
+        assert_int_equal(make(w, PODS, "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'main','image':'i'}]}}"),
+                         201);
+}
+
 static void a_pod_keeps_its_class(void **state) {
         struct world *w = *state;
 
-        assert_int_equal(make(w, ACCOUNTS, "{'metadata':{'name':'default'},'automountServiceAccountToken':false}"), 201);
-        assert_int_equal(make(w, PODS, "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'main','image':'i'}]}}"), 201);
+        make_pod(w);
         assert_int_equal(change(w, PODS "/p/status", STRATEGIC_TYPE, "{'status':null}"), 200);
         assert_at(w, "status.qosClass", "BestEffort");
 }
@@ -237,6 +244,66 @@ static void an_ingress_is_reached_by_names(void **state) {
         assert_says(w, "status.loadBalancer.ingress[1].ip: Invalid value: \"x\": must be a valid IP address");
 }
 
+static void assert_pods_status(struct world *w, const char *status, const char *fault) {
+        assert_int_equal(change(w, PODS "/p/status", MERGE_TYPE, status), 422);
+        assert_says(w, fault);
+}
+
+static void a_pods_addresses_are_addresses(void **state) {
+        struct world *w = *state;
+
+        make_pod(w);
+        assert_pods_status(
+                w, "{'status':{'podIP':'one'}}",
+                "Pod \"p\" is invalid: status.podIPs[0]: Invalid value: \"one\": must be a valid IP address, "
+                "(e.g. 10.9.8.7 or 2001:db8::ffff)");
+        assert_pods_status(w, "{'status':{'podIPs':[{'ip':'10.0.0.1'},{'ip':'x'}]}}",
+                           "status.podIPs: Internal error: failed to check for dual stack with error:invalid IP[1]: x, "
+                           "status.podIPs: Invalid value: [{\"IP\":\"10.0.0.1\"},{\"IP\":\"x\"}]: may specify no more "
+                           "than one IP for each IP family]");
+        assert_pods_status(w, "{'status':{'podIPs':[{}]}}",
+                           "status.podIPs: Invalid value: [{\"IP\":\"\"}]: podIP and podIPs must either both be set or "
+                           "both be unset]");
+        assert_pods_status(w, "{'status':{'hostIPs':[{'ip':'10.0.0.1'},{'ip':'10.0.0.2'}]}}",
+                           "[status.hostIPs[0].ip: Invalid value: \"10.0.0.1\": must be equal to `hostIP`, "
+                           "status.hostIPs: Invalid value: [{\"IP\":\"10.0.0.1\"},{\"IP\":\"10.0.0.2\"}]: may specify "
+                           "no more than one IP for each IP family]");
+        assert_int_equal(change(w, PODS "/p/status", MERGE_TYPE,
+                                "{'status':{'hostIP':'zz','podIPs':[{'ip':'10.0.0.1'},{'ip':'::1'}]}}"),
+                         200);
+        assert_at(w, "status.podIP", "10.0.0.1");
+}
+
+static void a_pods_status_is_checked(void **state) {
+        struct world *w = *state;
+
+        make_pod(w);
+        assert_pods_status(w, "{'status':{'qosClass':'Burstable'}}",
+                           "status.qosClass: Invalid value: \"Burstable\": field is immutable");
+        assert_pods_status(w, "{'status':{'nominatedNodeName':'A_b'}}",
+                           "status.nominatedNodeName: Invalid value: \"A_b\": a lowercase RFC 1123 subdomain");
+        assert_pods_status(
+                w,
+                "{'status':{'observedGeneration':-1,'conditions':[{'type':'a "
+                "b','status':'x','observedGeneration':-2}]}}",
+                "[status.conditions[0].observedGeneration: Invalid value: -2: must be a non-negative integer, "
+                "status.conditions[0].Type: Invalid value: \"a b\": name part must consist of");
+        assert_says(w, "status.observedGeneration: Invalid value: -1: must be a non-negative integer]");
+        assert_int_equal(change(w, PODS "/p/status", MERGE_TYPE, "{'status':{'observedGeneration':7}}"), 200);
+        assert_int_equal(change(w, PODS "/p/status", MERGE_TYPE, "{'status':{'observedGeneration':null}}"), 200);
+        assert_at(w, "status.observedGeneration", "7");
+}
+
+static void a_namespaces_finalizer_without_a_name_is_also_no_standard_one(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(make(w, "/api/v1/namespaces", "{'metadata':{'name':'n'},'spec':{'finalizers':[null]}}"), 422);
+        assert_says(w, "[spec.finalizers: Invalid value: \"\": name part must be non-empty, ");
+        assert_says(w,
+                    "spec.finalizers: Invalid value: \"\": name is neither a standard finalizer name nor is it fully "
+                    "qualified]");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(collisions_are_not_forgotten),
@@ -257,6 +324,9 @@ int main(void) {
                 CASE(a_balancer_that_wants_no_ports_does_not_keep_them),
                 CASE(what_an_external_name_hides_goes_with_the_next_update),
                 CASE(an_ingress_is_reached_by_names),
+                CASE(a_pods_addresses_are_addresses),
+                CASE(a_pods_status_is_checked),
+                CASE(a_namespaces_finalizer_without_a_name_is_also_no_standard_one),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
