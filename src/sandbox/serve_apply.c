@@ -111,15 +111,19 @@ static struct str patch_name(struct call *c, const struct value *config) {
                           STR_FMT(meta_text(config, "name")));
 }
 
-/* The part of an object that the writer decides. */
-static const struct value *written_part(const struct value *object, struct arena *a) {
+/* The part of an object that the request decides: metadata only of its writer, status only through /status. */
+static const struct value *written_part(struct call *c, const struct value *object) {
         static const char *const fields[] = { "annotations", "finalizers", "labels", "ownerReferences" };
         const struct value *meta = value_getc(object, "metadata"), *kept = NULL;
 
+        if (str_eqc(c->at.subresource, "status"))
+                return value_with(c->a, &value_empty_map, STR("status"), value_getc(object, "status"));
         for (size_t i = 0; i < ARRAY_LEN(fields); i++)
                 if (value_getc(meta, fields[i]))
-                        kept = value_with(a, kept, str_from(fields[i]), value_getc(meta, fields[i]));
-        return value_with(a, object, STR("metadata"), kept);
+                        kept = value_with(c->a, kept, str_from(fields[i]), value_getc(meta, fields[i]));
+        if (c->kind->strategy->flags & STRATEGY_STATUS)
+                object = value_with(c->a, object, STR("status"), NULL);
+        return value_with(c->a, object, STR("metadata"), kept);
 }
 
 /*
@@ -128,12 +132,11 @@ static const struct value *written_part(const struct value *object, struct arena
  */
 static uint64_t unread_of(struct call *c, const struct value *merged, const struct value *object) {
         static const struct hash_key key = { 0 };
-        const struct value *stored = written_part(merged, c->a);
+        const struct value *stored = written_part(c, merged);
 
-        if (!c->kind->is_custom ||
-            value_equal(stored, written_part(codec_prune(kind_type(c->kind), object, c->a), c->a)))
+        if (!c->kind->is_custom || value_equal(stored, written_part(c, codec_prune(kind_type(c->kind), object, c->a))))
                 return 0;
-        c->rewrites = !value_equal(value_getc(stored, "metadata"), value_getc(written_part(object, c->a), "metadata"));
+        c->rewrites = !value_equal(value_getc(stored, "metadata"), value_getc(written_part(c, object), "metadata"));
         return (hash64(&key, value_canonical(c->a, stored)) & ~UNREAD_ORDER) | 1;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What random requests brought up (tests/cluster/fidelity), continued: patches, scale, owners, custom resources; answers as
- * a v1.37.2 API server gave them.
+ * What random requests brought up (tests/cluster/fidelity), continued: patches, scale, owners, custom resources;
+ * answers as a v1.37.2 API server gave them.
  */
 #include "sandbox/quoted.h"
 
@@ -242,6 +242,47 @@ static void the_end_of_a_custom_resource_shows_what_an_apply_emptied(void **stat
         assert_int_equal(get(w, THINGS "/t"), 404);
 }
 
+/* Anything goes but in spec.known, which has an `a`. */
+static void define_loose_things(struct world *w) {
+        assert_int_equal(
+                make(w, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                     "{'metadata':{'name':'things.example.com'},'spec':{'group':'example.com','scope':'Namespaced','"
+                     "names':{'plural':'things','singular':'thing','kind':'Thing','listKind':'ThingList'},'versions':[{"
+                     "'"
+                     "name':'v1','served':true,'storage':true,'subresources':{'status':{}},'schema':{'openAPIV3Schema':"
+                     "{'type':'object','x-kubernetes-preserve-unknown-fields':true,'properties':{'spec':{'type':'"
+                     "object','properties':{'known':{'type':'object','properties':{'a':{'type':'integer'}}}}},'status':"
+                     "{'type':'object','properties':{'known':{'type':'object','properties':{'a':{'type':'integer'}}}}"
+                     "}}}}}]}}"),
+                201);
+        world_run(w, 1000);
+}
+
+#define LOOSE(rest) "{'apiVersion':'example.com/v1','kind':'Thing','metadata':{'name':'t'}," rest "}"
+
+/* The last apply stored more than can be read only where it may write. */
+static void what_an_apply_may_not_write_makes_no_difference(void **state) {
+        struct world *w = *state;
+        const char *config = quoted(w, LOOSE("'top':1")), *spec = quoted(w, LOOSE("'spec':{'known':{'odd':'x'}}")),
+                   *status = quoted(w, LOOSE("'status':{'known':{'odd':'x'}}"));
+
+        define_loose_things(w);
+        assert_int_equal(apply(w, THINGS "/t?fieldManager=m", config), 201);
+        assert_int_equal(apply(w, THINGS "/t/status?fieldManager=n", spec), 200);
+        const char *written = version(w);
+
+        assert_int_equal(apply(w, THINGS "/t?fieldManager=m", config), 200);
+        assert_string_equal(version(w), written);
+        assert_int_equal(apply(w, THINGS "/t?fieldManager=o", status), 200);
+        written = version(w);
+        assert_int_equal(apply(w, THINGS "/t?fieldManager=m", config), 200);
+        assert_string_equal(version(w), written);
+        assert_int_equal(apply(w, THINGS "/t/status?fieldManager=n", status), 200);
+        written = version(w);
+        assert_int_equal(apply(w, THINGS "/t?fieldManager=m", config), 200);
+        assert_string_not_equal(version(w), written);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(only_strict_reading_looks_at_a_json_patchs_members),
@@ -257,6 +298,7 @@ int main(void) {
                 CASE(an_object_without_owners_that_has_no_keys_is_not_applied_to),
                 CASE(an_object_of_another_kind_is_checked_for_doubled_items),
                 CASE(the_end_of_a_custom_resource_shows_what_an_apply_emptied),
+                CASE(what_an_apply_may_not_write_makes_no_difference),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
