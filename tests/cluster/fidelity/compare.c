@@ -124,28 +124,66 @@ static void compare_messages(struct walk *w, struct str real, struct str sandbox
         buf_truncate(&w->place, n);
 }
 
-/* "…): errors:\n  .a: field not declared in schema\n  .b: …" or "…): .a: field not declared in schema": the first such.
+/* --- refusals of fields that nobody declared --- */
+
+/* "…): errors:\n  .a: TEXT\n  .b: TEXT" or "…): .a: TEXT": what is before the findings, and them. */
+struct findings {
+        struct str before, lines;
+};
+
+static bool read_findings(struct str text, struct findings *ret) {
+        static const struct str undeclared = { ": field not declared in schema", 30 };
+        ptrdiff_t end = str_find(text, ')', 0);
+
+        while (end >= 0 && !str_starts(str_sub(text, (size_t)end, text.n), STR("): ")))
+                end = str_find(text, ')', (size_t)end + 1);
+        if (end < 0 || !str_contains(text, undeclared))
+                return false;
+        ret->before = str_sub(text, 0, (size_t)end);
+        ret->lines = str_sub(text, (size_t)end + 3, text.n);
+        if (str_starts(ret->lines, STR("errors:\n")))
+                ret->lines = str_sub(ret->lines, 8, ret->lines.n);
+        return true;
+}
+
+/*
+ * Go looks at a map's members in any order, and at no more of them once it met one that is not declared. Such a finding
+ * among `lines` excuses that this one, from the same map, is missing.
  */
-static struct str undeclared_of(struct str text) {
-        static const struct str mark = { "field not declared in schema", sizeof "field not declared in schema" - 1 };
+static bool is_excused(struct str finding, struct str lines) {
+        static const struct str undeclared = { ": field not declared in schema", 30 };
         struct str line;
 
-        while (str_next(&text, '\n', &line)) {
-                ptrdiff_t from = str_find(line, '.', 0);
+        while (str_next(&lines, '\n', &line)) {
+                size_t parent;
 
-                if (!str_ends(line, mark))
+                line = str_trim(line);
+                if (str_eq(line, finding))
+                        return true;
+                if (!str_ends(line, undeclared))
                         continue;
-                for (ptrdiff_t at; (at = str_find(line, ' ', (size_t)from)) >= 0 && line.p[at + 1] == '.';)
-                        from = at + 1;
-                return str_sub(line, (size_t)(from < 0 ? 0 : from), line.n);
+                for (parent = line.n - undeclared.n; parent > 0 && line.p[parent - 1] != '.';)
+                        parent--;
+                if (parent && str_starts(finding, str_sub(line, 0, parent)))
+                        return true;
         }
-        return (struct str){ 0 };
+        return false;
+}
+
+static bool are_excused(struct str findings, struct str lines) {
+        struct str line;
+
+        while (str_next(&findings, '\n', &line))
+                if (str_trim(line).n && !is_excused(str_trim(line), lines))
+                        return false;
+        return true;
 }
 
 static bool same_undeclared(struct str real, struct str sandbox) {
-        struct str r = undeclared_of(real), s = undeclared_of(sandbox);
+        struct findings r, s;
 
-        return r.n && str_eq(r, s);
+        return read_findings(real, &r) && read_findings(sandbox, &s) && str_eq(r.before, s.before) &&
+               are_excused(r.lines, s.lines) && are_excused(s.lines, r.lines);
 }
 
 static void compare_strings(struct walk *w, struct str real, struct str sandbox) {
@@ -156,8 +194,7 @@ static void compare_strings(struct walk *w, struct str real, struct str sandbox)
 
         if (str_eq(r, s) || same_time(real, sandbox))
                 return;
-        /* Faults of several fields of one Go map have no order; and none is looked for behind a field nobody declared.
-         */
+        /* Faults of several fields of one Go map have no order. */
         if ((str_contains(r, STR(": errors:\n")) && same_letters(w->a, r, s)) || same_undeclared(r, s)) {
                 w->out->reordered = true;
                 return;

@@ -167,6 +167,14 @@ static bool names_version(struct str text, size_t at) {
         return false;
 }
 
+/* Of a document only the beginning is told, which ends within a uid or a version: these characters tell nothing. */
+static bool is_cut(struct str text, size_t start, size_t end) {
+        struct str before = str_sub(text, 0, start);
+
+        return str_starts(str_sub(text, end, text.n), STR(" ...")) &&
+               (str_ends(before, STR("\"uid\":\"")) || str_ends(before, STR("\"resourceVersion\":\"")));
+}
+
 struct str pairs_label_text(const struct pairs *p, struct arena *a, enum side side, struct str text) {
         _cleanup_(buf_done) struct buf out = buf_make(2 * text.n + 4096);
         bool versions = str_contains(text, STR("esourceVersion")); /* looked for only there */
@@ -177,7 +185,9 @@ struct str pairs_label_text(const struct pairs *p, struct arena *a, enum side si
 
                 while (i < text.n && is_word(text.p[i]))
                         i++;
-                if (i > start)
+                if (i > start && is_cut(text, start, i))
+                        buf_addc(&out, "@cut@");
+                else if (i > start)
                         add_word(p, a, side, str_sub(text, start, i), versions && names_version(text, start), &out);
                 else
                         buf_addch(&out, text.p[i++]);
