@@ -143,39 +143,6 @@ static void collect_crds(struct app *app) {
         }
 }
 
-static struct type type_of(struct app *app, struct gvk gvk) {
-        const struct cluster_kind *kind = cluster_find_kind(app->env.cluster, gvk);
-
-        return kind ? types_find(app->types, kind) : (struct type){ 0 };
-}
-
-/* What a commit does to replicas decides how soon they come back from the keeper. */
-static void note_replicas(struct item *item, const struct desired *old, const struct desired *new) {
-        _cleanup_(arena_freep) struct arena *a = NULL;
-        const struct scale_path *paths;
-        const struct value *before, *after;
-
-        if (!old || !old->text.n || !new->text.n || new->state != DESIRED_OK)
-                return;
-        a = arena_new(0);
-        if (json_parse(old->text, a, &before, NULL) < 0 || json_parse(new->text, a, &after, NULL) < 0)
-                return;
-        struct type type = type_of(item->app, new->gvk);
-        struct scale_subject s = { .desired = after, .live = before, .crd = type.crd, .type = type.schema };
-        size_t count = scaler_paths(NULL, &s, a, &paths);
-
-        item->replicas_left = false;
-        for (size_t i = 0; i < count; i++) {
-                const struct value *was = field_path_find(before, paths[i].path, type.schema);
-                const struct value *is = field_path_find(after, paths[i].path, type.schema);
-
-                item->replicas_left |= was && !is;
-                item->no_hold |= is && !value_equal(was, is) && (was || !paths[i].component.n);
-        }
-        if (item->no_hold || item->replicas_left)
-                item->hold_until_ms = 0;
-}
-
 static void set_item(struct app *app, const struct desired *d, const struct desired *old, uint64_t epoch) {
         struct item *item = map_find(app->items, d->id);
 
@@ -191,11 +158,9 @@ static void set_item(struct app *app, const struct desired *d, const struct desi
         item->stage = item_stage(d);
         if (item->hold_until_ms)
                 app_wake(app, item->hold_until_ms);
-        item->no_hold = false;
         if (same && (item->state == ITEM_SYNCED || item->state == ITEM_RUNNING))
                 return;
         stop_op(item);
-        note_replicas(item, old, d);
         if (!same && !item->previous && old && old->text.n)
                 item->previous = str_dup(old->text);
         item->look_only = false;
@@ -316,6 +281,7 @@ void app_set_desired(struct app *app, struct desired_set *set) {
         app->superset_saved = false;
         app->looked = false;
         app->namespace_ready = false;
+        app->acted_on = false;
         app->settled = false;
         app->concluded = false;
         app->observed = false;
@@ -336,6 +302,20 @@ static bool prune_is_running(struct app *app) {
         return app_prune_start(app);
 }
 
+/* All that the commit asked for is done, its deletions, too: a scaler that goes from now on is none that it took away. */
+static void forget_previous(struct app *app) {
+        size_t at = 0;
+        void *p;
+
+        app->acted_on = true;
+        while (map_next(app->items, &at, NULL, &p)) {
+                struct item *item = p;
+
+                if (item->state == ITEM_SYNCED)
+                        free(TAKE_PTR(item->previous));
+        }
+}
+
 /* The last step: what was learnt is saved, then it is told that all is done. Nothing new to save is no request. */
 static void settle(struct app *app) {
         if (app->settled)
@@ -348,6 +328,8 @@ static void settle(struct app *app) {
                         return;
         }
         app->settled = true;
+        if (!app->acted_on)
+                forget_previous(app);
         app->env.hooks.settled(app->env.ctx, app, app->prune_err.code ? &app->prune_err : NULL);
 }
 
@@ -404,25 +386,6 @@ static void note_echo(struct app *app, struct item *item, const struct live *liv
         app_kick(app);
 }
 
-/*
- * What fails is not tried with every change of its status, only after a pause that grows with the failures: also what
- * the server calls invalid, for a change may be the cure. False when it may be tried now.
- */
-static bool is_too_soon(struct item *item) {
-        struct app *app = item->app;
-        int64_t due_ms = item->retry_at_ms;
-
-        if (item->state != ITEM_FAILED)
-                return false;
-        if (!due_ms)
-                due_ms = item->ended_ms + backoff_ms(&BACKOFF_OBJECT, item->attempts);
-        if (due_ms <= loop_now_ms(app->env.loop))
-                return false;
-        item->retry_at_ms = due_ms;
-        app_wake(app, due_ms);
-        return true;
-}
-
 void app_live_changed(struct app *app, struct str id, const struct live *live) {
         struct item *item = map_find(app->items, id);
 
@@ -440,7 +403,7 @@ void app_live_changed(struct app *app, struct str id, const struct live *live) {
                 item->noticed_ms = loop_now_ms(app->env.loop);
         item->read_first |= live == NULL;
         item_look_or_heal(item);
-        if (live && is_too_soon(item))
+        if (live && item_is_too_soon(item))
                 return;
         item_queue(item);
 }
@@ -453,8 +416,7 @@ void app_scaler_changed(struct app *app, struct str id, bool is_gone) {
         /* What a scaler that comes ends is the decision's to say: the hold of a rule goes on. */
         if (is_gone) {
                 item_end_hold(item);
-                if (!item->no_hold)
-                        item_hold(item);
+                item_hold(item);
         }
         item_queue(item);
 }

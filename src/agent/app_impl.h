@@ -52,9 +52,7 @@ struct item {
         unsigned attempts;      /* failures in a row */
         int64_t ended_ms;       /* of the last attempt */
         int64_t hold_until_ms;  /* replicas are not taken back before; 0: no hold was begun */
-        bool no_hold;           /* this commit set or changed replicas: they come back without a hold */
-        char *previous;         /* text of the last desired object, until what the commit changed is applied; may be NULL */
-        bool replicas_left;     /* this commit removed replicas from Git, and that has not been acted on */
+        char *previous;         /* text of what Git wanted before, until what changed since is acted on; may be NULL */
         bool again;             /* something changed while it was RUNNING */
         bool look_only;         /* self-heal is off: drift is told, not healed */
         bool read_first;        /* GET it before deciding: the cache may not know it */
@@ -144,6 +142,7 @@ struct app {
         size_t extra;                 /* objects that would be pruned, were it allowed */
         bool concluded;               /* the last save was begun */
         bool settled;
+        bool acted_on;                /* the set in force was settled once */
         bool observed;
 };
 
@@ -159,6 +158,11 @@ void item_finish_unstarted(struct item *item, enum item_state state, enum outcom
                            const char *reason);
 /* Says whether the next op on it may write: without self-heal drift is only looked at. */
 void item_look_or_heal(struct item *item);
+/*
+ * What fails is not tried with every change of its status, only after a pause that grows with the failures: also what
+ * the server calls invalid, for a change may be the cure. False when it may be tried now.
+ */
+bool item_is_too_soon(struct item *item);
 void item_free(void *item);
 enum stage item_stage(const struct desired *d);
 /* The first item of a queue that is not empty. */

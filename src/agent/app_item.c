@@ -265,6 +265,21 @@ void app_server_is_back(struct app *app) {
         }
 }
 
+bool item_is_too_soon(struct item *item) {
+        struct app *app = item->app;
+        int64_t due_ms = item->retry_at_ms;
+
+        if (item->state != ITEM_FAILED)
+                return false;
+        if (!due_ms)
+                due_ms = item->ended_ms + backoff_ms(&BACKOFF_OBJECT, item->attempts);
+        if (due_ms <= loop_now_ms(app->env.loop))
+                return false;
+        item->retry_at_ms = due_ms;
+        app_wake(app, due_ms);
+        return true;
+}
+
 /* Without self-heal what this commit has brought about is only looked at; what it has not yet is still applied. */
 void item_look_or_heal(struct item *item) {
         const struct app *app = item->app;
@@ -297,7 +312,8 @@ void item_finish(struct item *item, enum item_state state, const struct outcome 
         if (item->again) {
                 item->again = false;
                 item_look_or_heal(item);
-                item_queue(item);
+                if (!item_is_too_soon(item))
+                        item_queue(item);
         }
         app_kick(app);
 }

@@ -136,22 +136,28 @@ bool op_is_held(const struct op *op) {
         return op->item->hold_until_ms > loop_now_ms(op->app->env.loop);
 }
 
+/* A hold that holds nothing is over: a scaler came, a commit set the path. Of what is not to be touched that is not known. */
+static void end_idle_hold(struct op *op) {
+        if (!op->decision.holds && op->decision.verdict != DECIDE_WAIT && op->decision.verdict != DECIDE_REFUSE)
+                item_end_hold(op->item);
+}
+
 /*
  * The first wish to take replicas back begins the hold, unless the agent saw the scaler go and it has begun already; the
- * wish is carried out when the hold is over. It ends early for an object that has a scaler after all: one that came back,
- * or that the definition of its target shows only now.
+ * wish is carried out when the hold is over.
  */
 static int make_decision(struct op *op, struct err *err) {
         struct item *item = op->item;
         int r = decide_as(op, op->mode, err);
 
-        if (r == 0 && op->in.replicas_hold && op->decision.has_scaler && !op->decision.holds)
-                item_end_hold(item);
-        if (r < 0 || !takes_replicas_back(op) || item->no_hold || item->replicas_left || item->hold_until_ms)
-                return r;
-        item_hold(item);
-        op->in.replicas_hold = op_is_held(op);
-        return op->in.replicas_hold ? decide_as(op, op->mode, err) : 0;
+        if (r == 0 && !op->in.replicas_hold && takes_replicas_back(op) && !item->hold_until_ms) {
+                item_hold(item);
+                op->in.replicas_hold = op_is_held(op);
+                r = op->in.replicas_hold ? decide_as(op, op->mode, err) : 0;
+        }
+        if (r == 0 && op->in.replicas_hold)
+                end_idle_hold(op);
+        return r;
 }
 
 static bool removes_extra(const struct op *op) {
@@ -191,7 +197,6 @@ static int look(struct op *op, struct str whole, struct err *err) {
                 .application = op->app->config->name,
                 .withheld = withheld_copy(op->item, op->arena),
                 .withheld_count = op->item->withheld_count,
-                .kept_left_git = op->item->replicas_left,
                 .remove_extra = removes_extra(op),
                 .adopted = e && (e->flags & INVENTORY_ADOPTED),
                 .adopt_argocd = op->app->env.agent->adopt_argocd,

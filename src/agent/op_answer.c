@@ -298,8 +298,11 @@ static void apply_answered(struct op *op, const struct kube_result *result) {
         if (!op->before && old)
                 op->before = str_dup(value_canonical(op->arena, old));
         op->created |= result->http_status == 201;
-        if (result->http_status == 201 && app_entry(op->app, op->item->desired->id))
-                app_entry(op->app, op->item->desired->id)->flags &= ~(unsigned)INVENTORY_ADOPTED; /* that one is gone */
+        if (result->http_status == 201) {
+                if (app_entry(op->app, op->item->desired->id))
+                        app_entry(op->app, op->item->desired->id)->flags &= ~(unsigned)INVENTORY_ADOPTED; /* that one is gone */
+                item_end_hold(op->item); /* it has Git's values */
+        }
         if (take_write(op, result->body, &err) < 0) {
                 op_fail(op, &err);
                 return;

@@ -101,10 +101,13 @@ static const struct value *before_value(struct op *op) {
         return v;
 }
 
-/* What a commit or the end of a hold asked for replicas has been done. */
-static void replicas_are_settled(struct item *item) {
-        item->replicas_left = false;
-        free(TAKE_PTR(item->previous));
+/*
+ * What a commit or the end of a hold asked for has been done. What a commit set is remembered until its deletions are
+ * done: it may take away the scaler that has the path now.
+ */
+static void wishes_are_settled(struct item *item) {
+        if (item->app->acted_on)
+                free(TAKE_PTR(item->previous));
         if (item->hold_until_ms <= loop_now_ms(item->app->env.loop))
                 item->hold_until_ms = 0;
 }
@@ -112,7 +115,7 @@ static void replicas_are_settled(struct item *item) {
 void op_done(struct op *op) {
         struct outcome o = { 0 };
 
-        replicas_are_settled(op->item);
+        wishes_are_settled(op->item);
         item_respites_are_looked_at(op->item);
         if (op->wrote || op->created) {
                 o.kind = op->created ? OUTCOME_CREATED : OUTCOME_CONFIGURED;

@@ -266,6 +266,11 @@ bool desk_is_yielded(const struct desk *d, struct field_path p) {
         return false;
 }
 
+static bool is_removed_by_commit(const struct desk *d, struct field_path p) {
+        return d->in->previous && field_path_find(d->in->previous, p, d->type) &&
+               !field_path_find(d->in->desired, p, d->type);
+}
+
 /*
  * Does a kept path come back to us? Yes when Git has it again, and when its ancestor, or in this very revision the path
  * itself, left Git. A path that Git has not had for long stays as it is: nobody asked to reset it.
@@ -275,7 +280,7 @@ static bool comes_back(struct desk *d, struct field_path p) {
 
         if (desk_is_yielded(d, p))
                 return false;
-        return d->in->kept_left_git || field_path_find(d->in->desired, p, d->type) ||
+        return is_removed_by_commit(d, p) || field_path_find(d->in->desired, p, d->type) ||
                !field_path_find(d->in->desired, parent, d->type);
 }
 
@@ -297,8 +302,7 @@ static struct path_list due_take_backs(struct desk *d) {
         return due;
 }
 
-/* Does this commit set the path, or change what it is set to? */
-static bool is_set_by_commit(const struct desk *d, struct field_path p) {
+bool desk_is_set_by_commit(const struct desk *d, struct field_path p) {
         const struct value *now = field_path_find(d->in->desired, p, d->type);
         const struct value *before = d->in->previous ? field_path_find(d->in->previous, p, d->type) : now;
 
@@ -314,7 +318,7 @@ static struct path_list waiting_take_backs(struct desk *d) {
                 const struct scale_path *scaled = desk_scaled_at(d, p);
                 bool replicas = scaled && field_path_equal(p, scaled->path);
 
-                if (!replicas && field_path_find(d->in->desired, p, d->type) && !is_set_by_commit(d, p))
+                if (!replicas && field_path_find(d->in->desired, p, d->type) && !desk_is_set_by_commit(d, p))
                         path_list_add(&waiting, d->arena, p);
         }
         return waiting;

@@ -106,8 +106,11 @@ struct decide_input {
          * stay as they are, save for paths that this commit set or changed.
          */
         bool replicas_hold;
-        const struct value *previous; /* the desired object of the last commit, until what it changed is applied */
-        bool kept_left_git; /* this revision removed a path the last one had: what the keeper holds of it goes */
+        /*
+         * What Git wanted before, until all that changed since has been acted on; NULL: the same. A path that was set or changed
+         * is not held; what the keeper has of one that Git removed goes.
+         */
+        const struct value *previous;
         bool remove_extra;  /* self-heal: what people's tools added goes; else it is only told */
         bool adopted;       /* the object was there before us: what client-side apply has in it may be from then, and stays */
         bool adopt_argocd;  /* Argo CD has given its objects up: what it owns is a leftover like client-side apply's */

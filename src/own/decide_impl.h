@@ -59,6 +59,8 @@ void desk_yield_scaled(struct desk *d);
 const struct value *desk_newborn(struct desk *d);
 /* Would Git's number replace one that a scaler, now gone, has set? */
 bool desk_takes_replicas_back(const struct desk *d);
+/* Does this commit set the path, or change what it is set to? */
+bool desk_is_set_by_commit(const struct desk *d, struct field_path p);
 /* Yields what its former scaler or rule left to the keeper, for as long as the hold goes on. */
 void desk_hold(struct desk *d, struct field_path p, const char *rule);
 /* The number at or below `p`; NULL: none. */

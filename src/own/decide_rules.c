@@ -62,11 +62,17 @@ static void yield_tree(struct desk *d, size_t rule, const struct fieldset *all, 
                         yield_tree(d, rule, all, field_path_join(d->arena, p, node->children[i].element));
 }
 
-/* Every path that we own or want. */
+/* Every path that we want, own, or gave to the keeper: a path that left Git is still one of the rule's. */
 static const struct fieldset *concerned(struct desk *d) {
-        const struct fieldset *want = fieldset_of_value(d->in->desired, d->type, d->arena, NULL);
+        const struct fieldset *all = fieldset_of_value(d->in->desired, d->type, d->arena, NULL);
 
-        return d->ours && !d->ours->broken ? fieldset_union(d->arena, want, d->ours->set) : want;
+        for (size_t i = 0; i < d->managed.count; i++) {
+                const struct managed_entry *e = &d->managed.entries[i];
+
+                if (!e->broken && (e == d->ours || managed_is_keeper(e)))
+                        all = fieldset_union(d->arena, all, e->set);
+        }
+        return all;
 }
 
 static void yield_rule(struct desk *d, size_t rule, const struct fieldset *all) {

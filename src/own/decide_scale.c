@@ -155,11 +155,17 @@ static void remark_scaled(struct desk *d, const struct scale_path *s) {
 
 /* --- yielding --------------------------------------------------------------------------------------------------- */
 
-/* The hold is the object's; a part that is ours had no scaler to wait for. */
-static bool is_held(const struct desk *d, const struct scale_path *s) {
-        bool ours = d->ours && !d->ours->broken && fieldset_covers(d->ours->set, s->path, NULL);
+static bool is_ours(const struct desk *d, struct field_path p) {
+        return d->ours && !d->ours->broken && fieldset_covers(d->ours->set, p, NULL);
+}
 
-        return d->in->replicas_hold && !(s->component.n && ours);
+/*
+ * Would Git's number, which no scaler leaves to itself any more, come back if there were no hold? Where it is ours nobody
+ * has set another one, and what this commit asks for is not kept waiting.
+ */
+static bool may_be_held(const struct desk *d, const struct scale_path *s) {
+        return !scale_state_yields(&s->state) && field_path_find(d->in->desired, s->path, d->type) && !is_ours(d, s->path) &&
+               !desk_is_set_by_commit(d, s->path);
 }
 
 void desk_hold(struct desk *d, struct field_path p, const char *rule) {
@@ -184,7 +190,7 @@ void desk_yield_scaled(struct desk *d) {
 
                 if (scale_state_yields(&s->state))
                         yield_to_scaler(d, s);
-                else if (is_held(d, s))
+                else if (d->in->replicas_hold && may_be_held(d, s))
                         desk_hold(d, s->path, "its scaler went away a short while ago");
                 remark_scaled(d, s);
         }
@@ -214,11 +220,7 @@ const struct value *desk_newborn(struct desk *d) {
 }
 
 static bool takes_back(const struct desk *d, const struct scale_path *s) {
-        if (scale_state_yields(&s->state) || !field_path_find(d->in->desired, s->path, d->type))
-                return false;
-        if (d->ours && !d->ours->broken && fieldset_covers(d->ours->set, s->path, NULL))
-                return false;
-        return s->state.verdict == SCALE_STALE || managed_keeper_of(&d->managed, s->path);
+        return may_be_held(d, s) && (s->state.verdict == SCALE_STALE || managed_keeper_of(&d->managed, s->path));
 }
 
 bool desk_takes_replicas_back(const struct desk *d) {

@@ -24,7 +24,8 @@ struct scene {
         struct scaler_index *scalers;
         const struct decide_withheld *withheld;
         size_t withheld_count;
-        bool hold, kept_left_git;
+        bool hold;
+        const struct value *previous; /* what Git wanted before, NULL: the same */
         bool has_print;
         struct hash128 print;
         struct buf trace; /* the requests sent: "create", "apply!", "patch" … */
@@ -129,7 +130,7 @@ static struct decide_input input(struct scene *s, const struct value *desired, c
                                       .withheld = s->withheld,
                                       .withheld_count = s->withheld_count,
                                       .replicas_hold = s->hold,
-                                      .kept_left_git = s->kept_left_git };
+                                      .previous = s->previous };
 }
 
 static void keep_print(struct scene *s, const struct value *effective, const struct value *answer) {
@@ -313,7 +314,7 @@ static void a_kept_path_that_leaves_git_goes_back_to_its_default(struct scene *s
         settle(s, git(s, "", ""));
         claim_trace(s, "create patch");
         claim_replicas(s, 4);
-        s->kept_left_git = true;
+        s->previous = git(s, "\"replicas\":4,", "");
         settle(s, git(s, "", ""));
         claim_trace(s, "patch apply");
         claim_replicas(s, 1);

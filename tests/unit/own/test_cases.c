@@ -270,14 +270,13 @@ static void read_applied(struct playing *p, const struct value *applied) {
 }
 
 static void read_settings(struct playing *p, const struct value *s) {
-        ONLY_KEYS(p, s, "mode", "removeExtra", "adopted", "adoptArgoCD", "hold", "keptLeftGit", "fingerprint", "foreignTracker",
+        ONLY_KEYS(p, s, "mode", "removeExtra", "adopted", "adoptArgoCD", "hold", "fingerprint", "foreignTracker",
                   "override", "rules", "ignored", "withheld", "paused", "previous", "application");
         p->in.mode = read_mode(p, value_text(value_getc(s, "mode")));
         p->in.remove_extra = flag(s, "removeExtra");
         p->in.adopted = flag(s, "adopted");
         p->in.adopt_argocd = flag(s, "adoptArgoCD");
         p->in.replicas_hold = flag(s, "hold");
-        p->in.kept_left_git = flag(s, "keptLeftGit");
         p->in.application = value_text(value_getc(s, "application"));
         p->in.foreign_tracker = value_text(value_getc(s, "foreignTracker"));
         if (value_getc(s, "override"))

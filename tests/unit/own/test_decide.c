@@ -229,7 +229,7 @@ static void kept_replicas_come_back_after_the_hold(void **state) {
         in.replicas_hold = false;
         in.desired = git("'x':1");
         assert_int_equal(decided(&in).verdict, DECIDE_NOTHING);
-        in.kept_left_git = true;
+        in.previous = git("'replicas':2,'x':1");
         assert_int_equal(decided(&in).handover, HANDOVER_TAKE_BACK);
 }
 
