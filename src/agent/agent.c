@@ -46,6 +46,13 @@ static void on_changed(void *ctx, const struct cluster_kind *kind, struct str id
                 app_live_changed(agent->entries[i].app, id, live);
 }
 
+static void on_dropped(void *ctx, const struct cluster_kind *kind, struct str id) {
+        const struct kube_resource *r = cluster_kind_resource(kind);
+
+        if (scaler_is_kind(r->group, r->kind))
+                agent_scaler_changed(ctx, id, NULL);
+}
+
 static void on_kind_changed(void *ctx, const struct cluster_kind *kind) {
         struct agent *agent = ctx;
         const struct err *err = cluster_kind_err(kind);
@@ -292,7 +299,7 @@ static int subscribe(struct entry *e, struct err *err) {
         return 0;
 }
 
-static const struct cluster_hooks cluster_hooks = { on_keep, on_changed, on_kind_changed, on_back, agent_want_scalers };
+static const struct cluster_hooks cluster_hooks = { on_keep, on_changed, on_dropped, on_kind_changed, on_back, agent_want_scalers };
 
 int agent_new(struct loop *l, struct kube_transport *t, const struct config *config,
               const struct agent_options *options, const struct agent_hooks *hooks, void *ctx,
@@ -313,6 +320,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
                 agent->events = events_new(l, agent->client, config->agent.installation_id);
         agent->scalers = scaler_index_new();
         agent->scaler_targets = map_new(free);
+        agent->desired_targets = map_new(free);
         agent->scaler_look = loop_timer_new(l, agent_look_for_scaler, agent);
         agent->poller = poller_new(l, options->poll_once ? 0 : config->agent.poll_ms, config->agent.git_timeout_ms);
         agent->cache = cache_new();
@@ -368,6 +376,7 @@ void agent_free(struct agent *agent) {
         kube_client_free(agent->client);
         scaler_index_free(agent->scalers);
         map_free(agent->scaler_targets);
+        map_free(agent->desired_targets);
         cache_unref(agent->cache);
         free(agent);
 }

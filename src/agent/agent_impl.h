@@ -51,6 +51,7 @@ struct agent {
         struct events *events;      /* NULL: none are sent */
         struct scaler_index *scalers;
         struct map *scaler_targets; /* id of a scaler → id of what it scales */
+        struct map *desired_targets; /* what scalers of Git scale: id → itself */
         char *scaler_coming; /* id of the definition of a kind of scaler that is not served yet; NULL: none */
         struct loop_timer *scaler_look; /* asks whether it is */
         int scaler_tries;

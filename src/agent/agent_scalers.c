@@ -66,27 +66,54 @@ void agent_want_scalers(void *ctx) {
         }
 }
 
+/* Reads the scalers that Git wants into the index, and notes what they scale: target's id → itself. */
+static void read_desired(struct agent *agent, const struct desired *d, struct map *targets) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *object;
+
+        if (d->state != DESIRED_OK || !scaler_is_kind(d->gvk.group, d->gvk.kind) ||
+            json_parse(d->text, a, &object, NULL) < 0)
+                return;
+        scaler_index_see(agent->scalers, object,
+                         &(struct scaler_sight){ .origin = SCALER_DESIRED, .file = d->file, .line = d->line }, NULL);
+
+        const struct scaler *s =
+                scaler_index_get(agent->scalers, d->gvk.group, d->gvk.kind, d->ns, d->name, SCALER_DESIRED);
+        char *target = target_id(s, a);
+        struct str key = str_from(target);
+
+        if (key.n)
+                map_set(targets, key, target);
+        else
+                free(target);
+}
+
+/* Tells the targets that are in one map and not in the other. One whose scaler is live all the while is only looked at. */
+static void tell_differences(struct agent *agent, struct map *these, struct map *others, bool is_gone) {
+        size_t at = 0;
+        struct str id;
+        void *p;
+
+        while (map_next(these, &at, &id, &p))
+                if (!map_find(others, id))
+                        tell_target(agent, p, is_gone);
+}
+
 /* Scalers that Git wants count before they exist: the seed and the first apply depend on them. */
 void agent_index_desired_scalers(struct agent *agent) {
+        struct map *old = agent->desired_targets;
+
+        agent->desired_targets = map_new(free);
         scaler_index_clear(agent->scalers, SCALER_DESIRED);
         for (size_t i = 0; i < agent->count; i++) {
                 const struct desired_set *set = app_desired(agent->entries[i].app);
 
-                for (size_t k = 0; set && k < set->count; k++) {
-                        const struct desired *d = &set->objects[k];
-                        _cleanup_(arena_freep) struct arena *a = NULL;
-                        const struct value *object;
-
-                        if (d->state != DESIRED_OK || !scaler_is_kind(d->gvk.group, d->gvk.kind))
-                                continue;
-                        a = arena_new(0);
-                        if (json_parse(d->text, a, &object, NULL) == 0)
-                                scaler_index_see(agent->scalers, object,
-                                                 &(struct scaler_sight){ .origin = SCALER_DESIRED, .file = d->file,
-                                                                         .line = d->line },
-                                                 NULL);
-                }
+                for (size_t k = 0; set && k < set->count; k++)
+                        read_desired(agent, &set->objects[k], agent->desired_targets);
         }
+        tell_differences(agent, old, agent->desired_targets, true);
+        tell_differences(agent, agent->desired_targets, old, false);
+        map_free(old);
 }
 
 /* --- a kind that is installed while we run ---------------------------------------------------------------------- */

@@ -233,7 +233,7 @@ void app_fights_free(struct app *app);
  */
 bool item_read_lease(struct item *item, const struct value *live, const struct managed *owners, bool full,
                      struct arena *a, const char **ret_text);
-/* A decision was carried out: pauses and leases that are over need no more looks of their own. */
+/* A decision was carried out: pauses and leases that are over need no more looks of their own, and what runs is waited for. */
 void item_respites_are_looked_at(struct item *item);
 /* Makes sure that retries and holds are looked at by `at_ms` of the loop's clock. */
 void app_wake(struct app *app, int64_t at_ms);

@@ -263,6 +263,15 @@ static void tell_blockers(struct victim *v, const struct live *live) {
         app_tell_waiting(v->run->app, &v->told, what.p);
 }
 
+static void not_there(struct victim *v) {
+        struct cluster_kind *k;
+        struct kube_location at;
+
+        if (locate(v, &k, &at))
+                cluster_drop(k, at.namespace, at.name);
+        gone(v);
+}
+
 static void looked(void *ctx, const struct kube_result *result) {
         struct victim *v = ctx;
         struct cluster_kind *k;
@@ -270,9 +279,7 @@ static void looked(void *ctx, const struct kube_result *result) {
 
         v->call = NULL;
         if (result->err.code == ERR_NOTFOUND) {
-                if (locate(v, &k, &at))
-                        cluster_drop(k, at.namespace, at.name);
-                gone(v);
+                not_there(v);
                 return;
         }
         if (result->err.code == 0 && locate(v, &k, &at)) {
@@ -314,7 +321,7 @@ static void deleted(void *ctx, const struct kube_result *result) {
                 v->state = VICTIM_GOING;
                 wait_for(v, v->left_watch ? 0 : PRUNE_POLL_MS);
         } else if (result->err.code == ERR_NOTFOUND) {
-                gone(v);
+                not_there(v);
         } else if (result->err.code == ERR_CONFLICT) {
                 look(v);
         } else {

@@ -145,8 +145,10 @@ bool item_read_lease(struct item *item, const struct value *live, const struct m
 
         *ret_text = NULL;
         item->lease_until_ms = 0;
-        if (!lease.n)
+        if (!lease.n) {
+                free(TAKE_PTR(item->lease)); /* the same words are another lease the next time */
                 return true;
+        }
         if (!lease_is_known(item, lease)) {
                 enum lease_state state = lease_read(live, owners, wall_ms, item->app->env.agent->max_override_ms, &until_ms);
 
@@ -174,6 +176,8 @@ void item_respites_are_looked_at(struct item *item) {
                 app_wake(item->app, item->pause_until_ms);
         if (item->lease_until_ms)
                 app_wake(item->app, item->lease_until_ms);
+        if (item->hold_until_ms)
+                app_wake(item->app, item->hold_until_ms); /* the timer may have gone off for others meanwhile */
 }
 
 void app_fights_free(struct app *app) {

@@ -317,6 +317,23 @@ static void on_event(void *ctx, enum kube_watch_event event, struct str object, 
                 take_in(ctx, object);
 }
 
+static void drop(struct cluster_kind *k, struct str key) {
+        struct live *live = map_take(k->live, key);
+
+        if (live)
+                k->cluster->hooks.dropped(k->cluster->ctx, k, str_from(live->id));
+        live_free(live);
+}
+
+static void drop_all(struct cluster_kind *k) {
+        size_t at = 0;
+        struct str key;
+        void *live;
+
+        while (map_next(k->live, &at, &key, &live))
+                drop(k, key);
+}
+
 /* A kind that is gone (its CRD was deleted) is not asked for again until somebody wants it and discovery has it. */
 static void drop_unserved(void *ctx, const struct err *err) {
         struct cluster *c = ctx;
@@ -332,7 +349,7 @@ static void drop_unserved(void *ctx, const struct err *err) {
                     kube_discovery_find(c->discovery, kube_resource_gvk(k->resource)))
                         continue;
                 kube_watch_free(TAKE_PTR(k->watch));
-                forget_all(k);
+                drop_all(k);
         }
 }
 
@@ -512,7 +529,7 @@ void cluster_drop(struct cluster_kind *k, struct str namespace, struct str name)
         _cleanup_(buf_done) struct buf key = buf_make(KUBE_MAX_PATH_BYTES);
 
         add_key(&key, namespace, name);
-        forget(k, buf_str(&key));
+        drop(k, buf_str(&key));
 }
 
 const struct value *live_value(const struct live *live, struct arena *a, struct managed *ret_managed) {

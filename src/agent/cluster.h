@@ -50,6 +50,8 @@ struct cluster_hooks {
          * is seen. Must not call back into the cluster's changing functions: note the id and act in a later turn.
          */
         void (*changed)(void *ctx, const struct cluster_kind *kind, struct str id, const struct live *live);
+        /* A kept object is known to be gone before a watch showed it, cluster_drop(), or its kind is. `changed` will not tell. */
+        void (*dropped)(void *ctx, const struct cluster_kind *kind, struct str id);
         /* A kind became synced, failed, or was read again. */
         void (*kind_changed)(void *ctx, const struct cluster_kind *kind);
         /* The API server answers for a kind again, after a while in which it could not be reached. */
