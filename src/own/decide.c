@@ -3,14 +3,28 @@
 
 #include "base/limits.h"
 
-void desk_note(struct desk *d, struct decide_note note) {
-        struct decide_note *grown = arena_alloc(d->arena, (d->out.note_count + 1) * sizeof *grown);
+#define LIST_FIRST 8 /* a power of two */
 
-        if (d->out.note_count)
-                memcpy(grown, d->out.notes, d->out.note_count * sizeof *grown);
-        grown[d->out.note_count] = note;
+/*
+ * Room for one more behind `count`, which doubles: somebody who takes thousands of fields must not make us copy their
+ * notes thousands of times. A desk that is a copy writes into the same room; of the two only one is used afterwards.
+ */
+static void *grow(struct desk *d, const void *list, size_t count, size_t size) {
+        char *grown = (char *)list;
+
+        if (count == 0 || (count >= LIST_FIRST && (count & (count - 1)) == 0)) {
+                grown = arena_alloc(d->arena, (count ? 2 * count : LIST_FIRST) * size);
+                if (count)
+                        memcpy(grown, list, count * size);
+        }
+        return grown;
+}
+
+void desk_note(struct desk *d, struct decide_note note) {
+        struct decide_note *grown = grow(d, d->out.notes, d->out.note_count, sizeof *grown);
+
+        grown[d->out.note_count++] = note;
         d->out.notes = grown;
-        d->out.note_count++;
 }
 
 void desk_reason(struct desk *d, const char *fmt, ...) {
@@ -92,13 +106,10 @@ static const struct managed_entry *holder_of(const struct desk *d, const struct 
 }
 
 void desk_withhold(struct desk *d, const struct decide_withheld *w, const struct policy_answer *answer) {
-        struct decide_withheld *grown = arena_alloc(d->arena, (d->out.withheld_count + 1) * sizeof *grown);
+        struct decide_withheld *grown = grow(d, d->out.withheld, d->out.withheld_count, sizeof *grown);
 
-        if (d->out.withheld_count)
-                memcpy(grown, d->out.withheld, d->out.withheld_count * sizeof *grown);
-        grown[d->out.withheld_count] = *w;
+        grown[d->out.withheld_count++] = *w;
         d->out.withheld = grown;
-        d->out.withheld_count++;
         desk_yield_path(d, w->path,
                         (struct decide_note){ .kind = desk_note_kind(answer),
                                               .owner = w->manager,

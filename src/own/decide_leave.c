@@ -38,16 +38,6 @@ struct leaver {
 static void walk(struct leaver *l, const struct fieldset *set, const struct value *desired, const struct schema *type,
                  struct field_path at);
 
-static void leaves(struct leaver *l, struct field_path p) {
-        struct field_path *grown = arena_alloc(l->arena, (l->paths.count + 1) * sizeof *grown);
-
-        if (l->paths.count)
-                memcpy(grown, l->paths.paths, l->paths.count * sizeof *grown);
-        grown[l->paths.count] = p;
-        l->paths.paths = grown;
-        l->paths.count++;
-}
-
 static void walk_child(struct leaver *l, const struct fieldset_child *c, const struct value *desired,
                        const struct schema *type, struct field_path at) {
         struct field_path p = field_path_join(l->arena, at, c->element);
@@ -55,7 +45,7 @@ static void walk_child(struct leaver *l, const struct fieldset_child *c, const s
         if (desired)
                 walk(l, &c->set, desired, type, p);
         else
-                leaves(l, p);
+                path_list_add(&l->paths, l->arena, p);
 }
 
 static void walk_list(struct leaver *l, const struct fieldset *set, const struct value *desired,
