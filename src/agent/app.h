@@ -140,6 +140,13 @@ struct app_hooks {
          * `tracked_by` is the instance that the live object's marks name; without one the first in the configuration wins.
          */
         struct str (*rival)(void *ctx, const struct app *app, struct str id, struct str tracked_by);
+        /*
+         * Has another application, the instance that the live object's marks name, given it up by a commit in force?
+         * *ret_made, also when it has not: that one made it, as its inventory knows.
+         */
+        bool (*given_up)(void *ctx, const struct app *app, struct str id, struct str tracked_by, bool *ret_made);
+        /* Is a commit of another application being read? It may want what this one has no use for any more. */
+        bool (*others_render)(void *ctx, const struct app *app);
         /* The scope of some parked kind is known now: render and bind again. */
         void (*rebind)(void *ctx, struct app *app);
         /* The inventory, and with it the status, was read. Nothing was written yet; app_bar() may be called. */

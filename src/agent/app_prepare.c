@@ -163,6 +163,18 @@ void app_save(struct app *app, struct str status) {
         store_save(app->store, app->inventory, status, saved, app);
 }
 
+bool app_inherits(const struct app *app, struct str id, const struct tracker *who, bool *ret_made) {
+        *ret_made = false;
+        return who->kind == TRACKER_OUR_OTHER_APP && app->env.hooks.given_up(app->env.ctx, app, id, who->app, ret_made);
+}
+
+bool app_adopts(const struct app *app, struct str id, const struct tracker *who) {
+        bool made;
+
+        app_inherits(app, id, who, &made);
+        return who->kind != TRACKER_OURS && !made;
+}
+
 /* Existed before us, as far as marks and inventory tell. */
 static bool is_adoption(struct app *app, const struct desired *d) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
@@ -175,7 +187,7 @@ static bool is_adoption(struct app *app, const struct desired *d) {
         if (!live)
                 return false;
         tracking_read(&t, live_value(live, a, &owners), NULL, a, &who);
-        return who.kind != TRACKER_OURS;
+        return app_adopts(app, d->id, &who);
 }
 
 static void announce(struct app *app, const struct desired *d) {

@@ -11,6 +11,7 @@
 
 #define PRUNE_POLL_MS 2000      /* objects that are being deleted are looked at so often beside the watch */
 #define PRUNE_RETRY_MS 5000     /* after a refusal */
+#define RENDER_POLL_MS 100      /* while commits of other applications are read */
 /*
  * A creation that was under way when its object left Git, or when an agent died, may still arrive. So long what was
  * announced and is not there is remembered, for what then comes would be known to nobody. What an earlier process has
@@ -120,6 +121,8 @@ static void describe_live(const struct app *app, struct prune_candidate *c, cons
         c->exists = true;
         c->live_uid = str_from(live->uid);
         c->live_foreign = app_has_controller(object) || who.kind == TRACKER_OUR_OTHER_APP || (!same && who.kind != TRACKER_OURS);
+        c->wanted = app->env.hooks.rival(app->env.ctx, app, str_from(c->entry->id), STR("")).n > 0;
+        c->handed_on = c->wanted && who.kind == TRACKER_OUR_OTHER_APP;
         c->live_protected = manifest_value_is_kept(object) || manifest_value_is_skipped(object);
 }
 
@@ -344,8 +347,9 @@ static void delete(struct victim *v) {
                 return;
         }
         struct prune_candidate c = describe(app, e);
-        if (c.live_foreign || c.live_protected || c.holds_wanted) {
-                spare(v, c.live_foreign ? (v->uid ? PRUNE_KEEP_FOREIGN : PRUNE_FORGET)
+        if (c.live_foreign || c.wanted || c.live_protected || c.holds_wanted) {
+                spare(v, c.wanted ? PRUNE_KEEP_WANTED
+                         : c.live_foreign ? (v->uid ? PRUNE_KEEP_FOREIGN : PRUNE_FORGET)
                          : c.live_protected ? PRUNE_KEEP_PROTECTED : PRUNE_KEEP_NAMESPACE);
                 return;
         }
@@ -574,6 +578,11 @@ bool app_prune_start(struct app *app) {
         app->extra = 0;
         if (count == 0)
                 return false;
+        if (app->mode != DECIDE_DIFF && app->env.hooks.others_render(app->env.ctx, app)) {
+                app->prune_done = false; /* an object may go from one application to another in one commit */
+                app_wake(app, loop_now_ms(app->env.loop) + RENDER_POLL_MS);
+                return true;
+        }
         if (prune_plan(&in, &limits, &plan, &app->prune_err) < 0) {
                 tell_stopped(app, &in);
                 return false;

@@ -118,7 +118,7 @@ static bool adopts(struct op *op) {
         if (e->uid && str_eqc(value_text(value_path(op->in.live, "metadata", "uid", NULL)), e->uid))
                 return false;
         tracking_read(&t, op->in.live, NULL, op->arena, &who);
-        return who.kind != TRACKER_OURS;
+        return app_adopts(op->app, op->item->desired->id, &who);
 }
 
 /* That it is adopted is stored before it is touched: the op ends, and is begun anew when the inventory is saved. */

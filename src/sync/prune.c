@@ -20,8 +20,12 @@ static enum prune_verdict judge(const struct prune_candidate *c) {
                 return PRUNE_KEEP_UNSURE;
         if (!c->exists)
                 return PRUNE_FORGET;
+        if (c->handed_on)
+                return PRUNE_FORGET;
         if (c->live_foreign && (was_replaced(c) || (c->entry->flags & INVENTORY_PENDING)))
                 return PRUNE_FORGET; /* it never was ours, or is no more */
+        if (c->wanted)
+                return PRUNE_KEEP_WANTED;
         if (c->entry->flags & INVENTORY_ADOPTED)
                 return PRUNE_KEEP_ADOPTED;
         if (c->live_foreign)
@@ -123,6 +127,7 @@ const char *prune_reason(enum prune_verdict verdict) {
                 [PRUNE_FORGET] = "",
                 [PRUNE_KEEP_ADOPTED] = "adopted: it existed before truce applied it",
                 [PRUNE_KEEP_PROTECTED] = "protected by annotation (Prune=false, Delete=false or helm keep)",
+                [PRUNE_KEEP_WANTED] = "another application wants it, and takes it over as it is",
                 [PRUNE_KEEP_FOREIGN] = "another tracker owns it now",
                 [PRUNE_KEEP_NAMESPACE] = "the Namespace still holds objects that Git wants, or that are never pruned",
                 [PRUNE_KEEP_NAMESAKE] = "Git has an object of this name whose kind the cluster does not serve",

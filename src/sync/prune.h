@@ -38,6 +38,7 @@ enum prune_verdict {
         PRUNE_FORGET,          /* gone already, or replaced by an object that is not ours */
         PRUNE_KEEP_ADOPTED,
         PRUNE_KEEP_PROTECTED,
+        PRUNE_KEEP_WANTED,     /* another application of this agent wants it */
         PRUNE_KEEP_FOREIGN,    /* another tracker's, or a controller's */
         PRUNE_KEEP_NAMESPACE,  /* holds desired or protected objects */
         PRUNE_KEEP_NAMESAKE,   /* Git has an object of this name whose kind is not served: it may be this one */
@@ -52,6 +53,8 @@ struct prune_candidate {
         struct str live_uid;   /* borrowed; empty: not known */
         bool live_protected;   /* an annotation on the live object asks to keep it */
         bool live_foreign;     /* the live object's tracker is not this application of this installation */
+        bool wanted;           /* another application of this agent wants it now */
+        bool handed_on;        /* and has it already */
         bool custom;           /* its kind is defined by a CRD */
         bool namesake;         /* Git has an object of its name of a kind that the cluster does not serve */
         bool holds_wanted;    /* a Namespace with objects in it that are desired, or that are never pruned */

@@ -54,6 +54,11 @@ static void each_reason_to_stay_is_honoured(void **state) {
         assert_int_equal(verdict_of(c, INVENTORY_PENDING, ""), PRUNE_FORGET);
         assert_int_equal(verdict_of(c, INVENTORY_PENDING | INVENTORY_ADOPTED, ""), PRUNE_FORGET);
         assert_int_equal(verdict_of(c, INVENTORY_ADOPTED, "u1"), PRUNE_KEEP_ADOPTED);
+        c = ordinary, c.wanted = true;
+        assert_int_equal(verdict_of(c, 0, "u1"), PRUNE_KEEP_WANTED);
+        assert_int_equal(verdict_of(c, INVENTORY_ADOPTED, "u1"), PRUNE_KEEP_WANTED);
+        c.live_foreign = c.handed_on = true;
+        assert_int_equal(verdict_of(c, 0, "u1"), PRUNE_FORGET);
         c = ordinary, c.holds_wanted = true;
         assert_int_equal(verdict_of(c, 0, "u1"), PRUNE_KEEP_NAMESPACE);
         c = ordinary, c.namesake = true;
