@@ -60,19 +60,21 @@ struct str body_kind_fault(const struct value *body, struct arena *a) {
         static const char *const fields[] = { "apiVersion", "kind" };
 
         if (!value_is(body, VALUE_MAP) && !value_is(body, VALUE_NULL))
-                return arena_strf(a,
-                                  "json parse error: json: cannot unmarshal %s into Go value of type struct { APIVersion "
-                                  "string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
-                                  "\"json:\\\"kind,omitempty\\\"\" }",
-                                  body_json_kind(body));
+                return arena_strf(
+                        a,
+                        "json parse error: json: cannot unmarshal %s into Go value of type struct { APIVersion "
+                        "string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
+                        "\"json:\\\"kind,omitempty\\\"\" }",
+                        body_json_kind(body));
         for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
                 const struct value *v = value_getc(body, fields[i]);
 
                 if (v && v->kind != VALUE_STRING && v->kind != VALUE_NULL)
-                        return arena_strf(a,
-                                          "json parse error: json: cannot unmarshal %s into Go struct field .%s of type "
-                                          "string",
-                                          body_json_kind(v), fields[i]);
+                        return arena_strf(
+                                a,
+                                "json parse error: json: cannot unmarshal %s into Go struct field .%s of type "
+                                "string",
+                                body_json_kind(v), fields[i]);
         }
         return (struct str){ 0 };
 }
@@ -93,7 +95,8 @@ int body_parse(struct call *c, const struct value **ret) {
                 return 0;
         int r = is_yaml(type) ? parse_yaml(body, c->a, ret, &err) : json_parse(body, c->a, ret, &err);
         if (r < 0 && str_is_utf8(body))
-                return refuse_text(c, c->kind->resource->kind, body, STR("json parse error: unexpected end of JSON input"));
+                return refuse_text(c, c->kind->resource->kind, body,
+                                   STR("json parse error: unexpected end of JSON input"));
         return r < 0 ? status_bad_request(c, "%s", err.msg) : 0;
 }
 
@@ -133,8 +136,12 @@ const struct value *body_decode(struct call *c, const struct type *type, const s
         const struct value *object = NULL;
         struct err err = { 0 };
 
+        bool is_odd = is_custom && !str_eq(value_text(value_getc(body, "kind")), c->kind->resource->kind);
+        int r = is_odd ? codec_decode_odd(type, body, c->a, &object, strict, &err)
+                       : codec_decode(type, body, is_custom, c->a, &object, strict, &err);
+
         *ret_why = (struct str){ 0 };
-        if (codec_decode(type, body, is_custom, c->a, &object, strict, &err) < 0)
+        if (r < 0)
                 *ret_why = arena_str(c->a, str_from(err.msg));
         if (object && !is_custom)
                 held_note(c, type, body);
@@ -185,9 +192,9 @@ static int check_custom_type(struct call *c, const struct value *body) {
         struct str api_version = c->kind->api_version, kind = c->kind->resource->kind;
 
         if (k.n == 0 && body_strictness(c) == BODY_IGNORE)
-                return status_bad_request(c, "%.*s in version \"%.*s\" cannot be handled as a %.*s: Object 'Kind' is missing in '%.*s'",
-                                          STR_FMT(kind), STR_FMT(schema_version(api_version)), STR_FMT(kind),
-                                          STR_FMT(c->req->body));
+                return status_bad_request(
+                        c, "%.*s in version \"%.*s\" cannot be handled as a %.*s: Object 'Kind' is missing in '%.*s'",
+                        STR_FMT(kind), STR_FMT(schema_version(api_version)), STR_FMT(kind), STR_FMT(c->req->body));
         if (k.n == 0)
                 return status_bad_request(
                         c,
@@ -195,10 +202,11 @@ static int check_custom_type(struct call *c, const struct value *body) {
                         "missing in '%.*s' (%.*s)",
                         STR_FMT(kind), STR_FMT(c->req->body), STR_FMT(summary(c->req->body, c->a)));
         if (value_is(value_getc(body, "apiVersion"), VALUE_NULL))
-                return status_bad_request(c,
-                                          "%.*s in version \"\" cannot be handled as a %.*s: .apiVersion accessor error: "
-                                          "<nil> is of the type <nil>, expected string",
-                                          STR_FMT(kind), STR_FMT(kind));
+                return status_bad_request(
+                        c,
+                        "%.*s in version \"\" cannot be handled as a %.*s: .apiVersion accessor error: "
+                        "<nil> is of the type <nil>, expected string",
+                        STR_FMT(kind), STR_FMT(kind));
         if (!str_eq(v, api_version))
                 return status_bad_request(
                         c, "the API version in the data (%.*s) does not match the expected API version (%.*s)",
@@ -231,12 +239,18 @@ static int check_kind(struct call *c, const struct value *body, struct str api_v
 }
 
 const struct value *body_with_kind(const struct value *object, struct str api_version, struct str kind,
-                                     struct arena *a) {
+                                   struct arena *a) {
         if (!str_eq(value_text(value_getc(object, "apiVersion")), api_version))
                 object = value_with(a, object, STR("apiVersion"), value_string(a, api_version, 0));
         if (!str_eq(value_text(value_getc(object, "kind")), kind))
                 object = value_with(a, object, STR("kind"), value_string(a, kind, 0));
         return object;
+}
+
+struct str body_version(const struct call *c, const struct type *type, const struct value *object,
+                        struct str api_version) {
+        return c->kind->is_custom && type != kind_type(c->kind) ? value_text(value_getc(object, "apiVersion"))
+                                                                : api_version;
 }
 
 /* As far as it says. */
@@ -248,8 +262,8 @@ static bool is_of(const struct value *body, struct str api_version, struct str k
 
 /* CRDs' scheme does not know it. */
 static int refuse_scale(struct call *c, struct str kind) {
-        return status_bad_request(c, "no kind is registered for the type v1.%.*s in scheme \"pkg/runtime/scheme.go:111\"",
-                                  STR_FMT(kind));
+        return status_bad_request(
+                c, "no kind is registered for the type v1.%.*s in scheme \"pkg/runtime/scheme.go:111\"", STR_FMT(kind));
 }
 
 int body_object(struct call *c, const struct type *type, struct str api_version, struct str kind,
@@ -284,7 +298,7 @@ int body_object(struct call *c, const struct type *type, struct str api_version,
                                           STR_FMT(why));
         if (is_custom)
                 body_note_type(c, body);
-        *ret = body_with_kind(object, api_version, kind, c->a);
+        *ret = body_with_kind(object, body_version(c, type, object, api_version), kind, c->a);
         return 0;
 }
 
@@ -295,16 +309,18 @@ int body_merged(struct call *c, const struct value *merged, struct str patch_nam
         struct err err = { 0 };
 
         if (c->kind->is_custom)
-                return codec_metadata(kind_type(c->kind), merged, c->a, ret, &err) < 0 ? status_internal(c, "%s", err.msg)
-                                                                                       : 0;
+                return codec_metadata(kind_type(c->kind), merged, c->a, ret, &err) < 0
+                               ? status_internal(c, "%s", err.msg)
+                               : 0;
         int r = codec_convert(kind_type(c->kind), merged, c->a, ret, &strict, &err);
         causes_done(&strict);
         if (r < 0)
-                return status_internal(c,
-                                       "failed to convert new object (%.*s; %s%.*s, Kind=%.*s) to proper version: unable "
-                                       "to convert unstructured object to %s%.*s, Kind=%.*s: %s",
-                                       STR_FMT(patch_name), slash, STR_FMT(version), STR_FMT(kind), slash,
-                                       STR_FMT(version), STR_FMT(kind), err.msg);
+                return status_internal(
+                        c,
+                        "failed to convert new object (%.*s; %s%.*s, Kind=%.*s) to proper version: unable "
+                        "to convert unstructured object to %s%.*s, Kind=%.*s: %s",
+                        STR_FMT(patch_name), slash, STR_FMT(version), STR_FMT(kind), slash, STR_FMT(version),
+                        STR_FMT(kind), err.msg);
         held_note(c, kind_type(c->kind), merged);
         *ret = body_with_kind(*ret, version, kind, c->a);
         return 0;
@@ -329,7 +345,8 @@ static int decode_options(struct call *c, const struct value **options) {
                 return status_bad_request(c, "couldn't get version/kind; %.*s", STR_FMT(why));
         if (kind.n && !str_eqc(kind, "DeleteOptions"))
                 return status_bad_request(
-                        c, "no kind \"%.*s\" is registered for version \"%.*s\" in scheme \"pkg/runtime/scheme.go:111\"",
+                        c,
+                        "no kind \"%.*s\" is registered for version \"%.*s\" in scheme \"pkg/runtime/scheme.go:111\"",
                         STR_FMT(kind.n ? kind : STR("DeleteOptions")), STR_FMT(version.n ? version : STR("v1")));
         if ((*options)->kind == VALUE_NULL)
                 *options = &value_empty_map;

@@ -49,6 +49,10 @@ const struct value *body_decode(struct call *c, const struct type *type, const s
                                 struct causes *strict, struct str *ret_why);
 /* An empty list of managedFields means "forget the owners", though decoding drops empty lists. */
 const struct value *body_with_emptied_owners(const struct value *object, const struct value *body, struct arena *a);
+/* The version that body_with_kind() is to fill in. A custom resource's Scale without one stays so: owners need to know.
+ */
+struct str body_version(const struct call *c, const struct type *type, const struct value *object,
+                        struct str api_version);
 const struct value *body_with_kind(const struct value *object, struct str api_version, struct str kind,
                                    struct arena *a);
 /* What keeps the server from reading version and kind, in its words; empty: nothing. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Patches other than server-side apply: from the request's body and the live object to the patched one, decoded. Each of
- * the three refuses in its own words.
+ * Patches other than server-side apply: from the request's body and the live object to the patched one, decoded. Each
+ * of the three refuses in its own words.
  *
  * Source: apiserver's endpoints/handlers/patch.go.
  */
@@ -112,7 +112,7 @@ static int decode_document(struct patching *p, const struct value *document, con
         if (r == 0 && c->kind->is_custom && p->type == kind_type(c->kind))
                 body_note_type(c, document);
         if (r == 0)
-                *ret = body_with_kind(object, p->api_version, p->kind, c->a);
+                *ret = body_with_kind(object, body_version(c, p->type, object, p->api_version), p->kind, c->a);
         return r;
 }
 
@@ -128,8 +128,8 @@ static void find_unknown_members(struct patching *p) {
                         for (size_t k = 0; k < ARRAY_LEN(known); k++)
                                 is_known |= str_eqc(op->map.members[j].key, known[k]);
                         if (!is_known)
-                                causes_add(&p->strict, "", (struct str){ 0 }, "json patch unknown field \"[%zu].%.*s\"", i,
-                                           STR_FMT(op->map.members[j].key));
+                                causes_add(&p->strict, "", (struct str){ 0 }, "json patch unknown field \"[%zu].%.*s\"",
+                                           i, STR_FMT(op->map.members[j].key));
                 }
         }
 }
@@ -182,7 +182,8 @@ static int by_merge(struct patching *p, const struct value **ret) {
                 return status_bad_request(c, "Invalid JSON Patch");
         if (p->patch->kind != VALUE_MAP)
                 return status_bad_request(
-                        c, "error decoding patch: json: cannot unmarshal %s into Go value of type map[string]interface {}",
+                        c,
+                        "error decoding patch: json: cannot unmarshal %s into Go value of type map[string]interface {}",
                         body_json_kind(p->patch));
         if (body_strictness(c) != BODY_IGNORE)
                 codec_duplicates(c->req->body, &p->strict);
@@ -204,7 +205,8 @@ static const char *whole_refusal(const struct value *patch, struct str why, stru
         if (directive && str_starts(all, begin))
                 return all.p;
         for (size_t i = 0; i < value_count(patch); i++) {
-                const struct value *below = value_is(patch, VALUE_MAP) ? patch->map.members[i].value : patch->list.items[i];
+                const struct value *below =
+                        value_is(patch, VALUE_MAP) ? patch->map.members[i].value : patch->list.items[i];
                 const char *found = whole_refusal(below, why, a);
 
                 if (!str_ends(str_from(found), cut))
@@ -224,7 +226,8 @@ static int refuse_strategic(struct call *c, int code, const char *why) {
         return status_internal(c, "%s", why);
 }
 
-/* The server's merge takes some directives, and nulls in what is new, out of the patch it then quotes. `live` NULL: nothing to merge with. */
+/* The server's merge takes some directives, and nulls in what is new, out of the patch it then quotes. `live` NULL:
+ * nothing to merge with. */
 static bool is_taken_out(const struct value_member *m, const struct value *live) {
         return str_starts(m->key, STR("$setElementOrder/")) || str_eqc(m->key, "$retainKeys") ||
                (value_is(live, VALUE_MAP) && str_eqc(m->key, "$patch") && str_eqc(value_text(m->value), "replace"));
@@ -234,7 +237,8 @@ static const struct value *without_directives(const struct value *v, const struc
         for (size_t i = 0; value_is(v, VALUE_MAP) && i < v->map.count; i++) {
                 const struct value_member *m = &v->map.members[i];
                 bool goes = is_taken_out(m, live), is_new = value_is(live, VALUE_MAP) && !value_get(live, m->key);
-                const struct value *kept = is_new && (value_count(m->value)) ? patch_without_nulls(m->value, a) : m->value;
+                const struct value *kept =
+                        is_new && (value_count(m->value)) ? patch_without_nulls(m->value, a) : m->value;
                 const struct value *now = goes ? NULL : without_directives(kept, value_get(live, m->key), a);
 
                 if (now == m->value)

@@ -31,6 +31,11 @@
 int codec_decode(const struct type *t, const struct value *body, bool is_crd, struct arena *a,
                  const struct value **ret_object, struct causes *strict, struct err *err);
 
+/* A custom resource that says it is of another kind: nothing of the schema holds for it, only its own metadata is read.
+ */
+int codec_decode_odd(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,
+                     struct causes *strict, struct err *err);
+
 /*
  * The same for what a strategic merge patch made of an object: the server converts there instead of decoding, with
  * other words (`unrecognized type: int32`) and milder rules for numbers.
@@ -49,6 +54,9 @@ void codec_strict(const struct type *t, struct str text, struct causes *strict);
 /* Only the duplicates, of any JSON: what a patch is read into has no fields. */
 void codec_duplicates(struct str text, struct causes *strict);
 
+/* The numbers of what is applied, as YAML's reader gives them on: 1e3 and 1000.0 are 1000. */
+const struct value *codec_numbers(const struct value *config, struct arena *a);
+
 /* Of a custom resource only metadata, its own and that of embedded resources: what is merged is not decoded again. */
 int codec_metadata(const struct type *t, const struct value *object, struct arena *a, const struct value **ret_object,
                    struct err *err);
@@ -58,8 +66,8 @@ const struct value *codec_default(const struct type *t, struct str api_version, 
                                   const struct value *object, struct arena *a);
 
 /*
- * Without the fields that the registry takes out of every object (struct type_field's `dropped`). It does so when owners
- * are computed already: they keep them.
+ * Without the fields that the registry takes out of every object (struct type_field's `dropped`). It does so when
+ * owners are computed already: they keep them.
  */
 const struct value *codec_drop(const struct type *t, const struct value *object, struct arena *a);
 

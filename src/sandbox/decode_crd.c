@@ -114,14 +114,21 @@ const struct value *codec_prune(const struct type *t, const struct value *object
 
 struct speller {
         struct arena *a;
-        struct str beyond; /* a number that no float64 can hold; empty: none */
+        bool of_yaml;      /* which has texts for numbers that no float64 can hold, and one zero */
+        struct str beyond; /* such a number; empty: none */
 };
 
 static const struct value *respell_number(struct speller *s, const struct value *v) {
         struct str text = value_canonical(s->a, v);
 
-        if (!decode_is_float(text, s->a))
+        bool is_float = decode_is_float(text, s->a);
+
+        if (s->of_yaml && !is_float)
+                return value_string(s->a, text, v->line);
+        if (!is_float)
                 s->beyond = text;
+        if (s->of_yaml && str_eqc(decode_float(text, s->a), "-0"))
+                return value_int(s->a, 0, v->line);
         return value_number(s->a, decode_float(text, s->a), v->line);
 }
 
@@ -153,6 +160,12 @@ static const struct value *respell(struct speller *s, const struct value *v) {
                 changed = changed || members[i].value != v->map.members[i].value;
         }
         return changed ? value_map_of(a, members, v->map.count, v->line) : v;
+}
+
+const struct value *codec_numbers(const struct value *config, struct arena *a) {
+        struct speller s = { .a = a, .of_yaml = true };
+
+        return respell(&s, config);
 }
 
 /* --- metadata --- */
@@ -260,16 +273,37 @@ static const struct value *coerce_root(struct meta *m, const struct type *t, con
         return m->r < 0 ? object : value_with(m->a, object, STR("metadata"), read);
 }
 
+static int read_numbers(const struct value *body, struct arena *a, const struct value **ret, struct err *err) {
+        struct speller s = { .a = a };
+
+        *ret = respell(&s, body);
+        return s.beyond.n ? err_set(err, ERR_INVAL, "json: cannot unmarshal number %.*s into Go value of type float64",
+                                    STR_FMT(s.beyond))
+                          : 0;
+}
+
+int codec_decode_odd(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,
+                     struct causes *strict, struct err *err) {
+        struct meta m = { .is_body = true, .a = a, .strict = strict, .err = err };
+        const struct value *read;
+        int r = read_numbers(body, a, &read, err);
+
+        if (r < 0)
+                return r;
+        read = coerce_root(&m, t, read);
+        if (m.r == 0)
+                *ret_object = read;
+        return m.r;
+}
+
 int decode_custom(const struct type *t, const struct value *body, struct arena *a, const struct value **ret_object,
                   struct causes *strict, struct err *err) {
         struct meta m = { .is_body = true, .a = a, .strict = strict, .err = err };
         struct pruner p = { .a = a };
-        struct speller s = { .a = a };
+        int r = read_numbers(body, a, &body, err);
 
-        body = respell(&s, body);
-        if (s.beyond.n)
-                return err_set(err, ERR_INVAL, "json: cannot unmarshal number %.*s into Go value of type float64",
-                               STR_FMT(s.beyond));
+        if (r < 0)
+                return r;
         const struct value *object = coerce_root(&m, t, body);
 
         if (m.r < 0)

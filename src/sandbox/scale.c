@@ -171,7 +171,12 @@ static int new_scale(struct scaling *s, enum kube_method method, const struct va
                 return -1;
         if (serve_check_names(c, scale) < 0)
                 return -1;
-        *ret = ssa_update(s->type, s->before, scale, &s->how, c->a);
+        /* Owners are not looked for in what names no version. */
+        if (!value_text(value_getc(scale, "apiVersion")).n)
+                *ret = meta_with(scale, "managedFields", value_path(s->before, "metadata", "managedFields", NULL),
+                                 c->a);
+        else
+                *ret = ssa_update(s->type, s->before, scale, &s->how, c->a);
         return 0;
 }
 
@@ -241,7 +246,8 @@ static int check_uid(struct call *c, const struct value *parent, const struct va
         if (c->kind->is_custom || uid.n == 0 || str_eq(uid, have))
                 return 0;
         return status_conflict(c, c->at.group, arena_strf(c->a, "%.*s/scale", STR_FMT(c->at.plural)), c->at.name,
-                               arena_strf(c->a, "Precondition failed: UID in precondition: %.*s, UID in object meta: %.*s",
+                               arena_strf(c->a,
+                                          "Precondition failed: UID in precondition: %.*s, UID in object meta: %.*s",
                                           STR_FMT(uid), STR_FMT(have)));
 }
 
@@ -377,8 +383,8 @@ void serve_scale(struct call *c, enum kube_method method) {
 
         if (method != KUBE_GET && serve_write_options(c, options, is_apply) < 0)
                 return;
-        if (method == KUBE_PUT && (body_object(c, scale_type(c), SCALE_VERSION, STR("Scale"), &sent) < 0 ||
-                                   serve_check_names(c, sent) < 0))
+        if (method == KUBE_PUT &&
+            (body_object(c, scale_type(c), SCALE_VERSION, STR("Scale"), &sent) < 0 || serve_check_names(c, sent) < 0))
                 return;
         struct version *live = serve_live(c);
         if (!live)

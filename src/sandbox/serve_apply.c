@@ -41,11 +41,12 @@ static int parse_config(struct call *c, const struct value **ret) {
         size_t count;
 
         /* JSON is YAML; its own parser is much faster and knows no caps that JSON need not keep. */
-        if (json_parse(c->req->body, c->a, ret, NULL) == 0)
-                return 0;
-        if (yaml_parse(c->req->body, c->a, &docs, &count, &err) < 0)
-                return status_bad_request(c, "error encoding patch: yaml: %s", err.msg);
-        *ret = count && docs[0].value ? docs[0].value : &value_null;
+        if (json_parse(c->req->body, c->a, ret, NULL) < 0) {
+                if (yaml_parse(c->req->body, c->a, &docs, &count, &err) < 0)
+                        return status_bad_request(c, "error encoding patch: yaml: %s", err.msg);
+                *ret = count && docs[0].value ? docs[0].value : &value_null;
+        }
+        *ret = codec_numbers(*ret, c->a);
         return 0;
 }
 

@@ -242,6 +242,71 @@ static void the_end_of_a_custom_resource_shows_what_an_apply_emptied(void **stat
         assert_int_equal(get(w, THINGS "/t"), 404);
 }
 
+static void an_object_of_another_kind_has_no_unknown_fields(void **state) {
+        static const char odd[] = "{'apiVersion':'example.com/v1','kind':'Odd','metadata':{'name':'t'},'spec':{'x':1}}";
+        struct world *w = *state;
+
+        define_things(w);
+        assert_int_equal(make(w, THINGS, odd), 422);
+        assert_says(w, "Odd.example.com \"t\" is invalid: kind: Invalid value: \"Odd\": must be Thing");
+        assert_int_equal(w->reply.warning_count, 0);
+        assert_int_equal(make(w, THINGS "?fieldValidation=Strict", odd), 422);
+}
+
+#define OWNER "metadata.managedFields.0.manager"
+
+static void a_custom_resources_scale_without_a_version_leaves_owners_alone(void **state) {
+        static const char with[] = "{'apiVersion':'autoscaling/v1','metadata':{'name':'t'},'spec':{'replicas':2}}",
+                          without[] = "{'kind':'Scale','metadata':{'name':'t'},'spec':{'replicas':3}}";
+        struct world *w = *state;
+
+        define_things(w);
+        assert_int_equal(make(w, THINGS "?fieldManager=a",
+                              "{'apiVersion':'example.com/v1','kind':'Thing','metadata':{'name':'t'},'spec':{"
+                              "'replicas':1}}"),
+                         201);
+        assert_int_equal(ask(w, KUBE_PUT, THINGS "/t/scale?fieldManager=b", quoted(w, with)), 200);
+        get(w, THINGS "/t");
+        assert_at(w, OWNER, "b");
+        assert_int_equal(ask(w, KUBE_PUT, THINGS "/t/scale?fieldManager=c", quoted(w, without)), 200);
+        get(w, THINGS "/t");
+        assert_at(w, "spec.replicas", "3");
+        assert_at(w, OWNER, "b");
+        assert_int_equal(
+                change(w, THINGS "/t/scale?fieldManager=c", MERGE_TYPE, "{'apiVersion':null,'spec':{'replicas':4}}"),
+                200);
+        get(w, THINGS "/t");
+        assert_at(w, "spec.replicas", "4");
+        assert_at(w, OWNER, "b");
+}
+
+static void assert_applied_port(struct world *w, const char *port, const char *stored) {
+        char body[512], key[128];
+
+        snprintf(body, sizeof body,
+                 "{'apiVersion':'v1','kind':'Service','metadata':{'name':'s'},'spec':{'ports':[{'port':%s}]}}", port);
+        assert_int_equal(apply(w, SERVICES "/s?fieldManager=m", quoted(w, body)), 201);
+        assert_at(w, "spec.ports.0.port", stored);
+        snprintf(key, sizeof key, "k:{\\\"port\\\":%s,", stored);
+        if (!str_contains(str_from(at(w, "metadata.managedFields.0.fieldsV1")), str_from(key)))
+                assert_string_equal(at(w, "metadata.managedFields.0.fieldsV1"), key);
+        assert_int_equal(ask(w, KUBE_DELETE, SERVICES "/s", ""), 200);
+}
+
+static void numbers_that_are_applied_are_read_as_yaml(void **state) {
+        struct world *w = *state;
+
+        assert_applied_port(w, "1e3", "1000");
+        assert_applied_port(w, "1000.0", "1000");
+        assert_int_equal(
+                apply(w, SERVICES "/s?fieldManager=m",
+                      quoted(w, "{'apiVersion':'v1','kind':'Service','metadata':{'name':'s'},'spec':{'ports':[{"
+                                "'port':1e999}]}}")),
+                500);
+        assert_says(w,
+                    ".spec.ports[port=\"1e999\",protocol=\"TCP\"].port: expected numeric (int or float), got string");
+}
+
 /* Anything goes but in spec.known, which has an `a`. */
 static void define_loose_things(struct world *w) {
         assert_int_equal(
@@ -298,6 +363,9 @@ int main(void) {
                 CASE(an_object_without_owners_that_has_no_keys_is_not_applied_to),
                 CASE(an_object_of_another_kind_is_checked_for_doubled_items),
                 CASE(the_end_of_a_custom_resource_shows_what_an_apply_emptied),
+                CASE(an_object_of_another_kind_has_no_unknown_fields),
+                CASE(a_custom_resources_scale_without_a_version_leaves_owners_alone),
+                CASE(numbers_that_are_applied_are_read_as_yaml),
                 CASE(what_an_apply_may_not_write_makes_no_difference),
         };
 
