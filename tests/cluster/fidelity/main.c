@@ -8,11 +8,10 @@
  * Environment: that of tests/cluster, without a controller manager, and
  *      FIDELITY_SEED       repeats a run (default: another each time; it is printed)
  *      FIDELITY_SECONDS    the short form: as many requests as fit (default 75)
- *      FIDELITY_REQUESTS   the long form: at least so many, and until every kind has had FIDELITY_EACH (default 100) of each
- *                          verb; FIDELITY_SECONDS (then 7200) end it all the same
- *      FIDELITY_KIND, FIDELITY_EPISODE    only this kind, only this episode; both: that episode of that kind, whatever
- *                          kinds.yaml has before it
- *      FIDELITY_SHRINK     how many kinds of differences get their steps reduced (default 10)
+ *      FIDELITY_REQUESTS   the long form: at least so many, and until every kind has had FIDELITY_EACH (default 100) of
+ * each verb; FIDELITY_SECONDS (then 7200) end it all the same FIDELITY_KIND, FIDELITY_EPISODE    only this kind, only
+ * this episode; both: that episode of that kind, whatever kinds.yaml has before it FIDELITY_SHRINK     how many kinds
+ * of differences get their steps reduced (default 10)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,11 +84,12 @@ static struct str line_of(struct arena *a, const struct kind *k, const struct st
                           const struct difference *d) {
         return arena_strf(a, "%.*s %s %d/%d %.*s | %.*s | %.*s", STR_FMT(k->name), verb_names[s->verb],
                           r->answers[SIDE_REAL].status, r->answers[SIDE_SANDBOX].status, STR_FMT(d->place),
-                          STR_FMT(str_sub(d->real, 0, 2000)), STR_FMT(str_sub(d->sandbox, 0, 2000)));
+                          STR_FMT(d->real), STR_FMT(d->sandbox));
 }
 
 /* Kind, codes and place without indices: differences with one cause look alike. */
-static struct str signature_of(struct arena *a, const struct kind *k, const struct result *r, const struct difference *d) {
+static struct str signature_of(struct arena *a, const struct kind *k, const struct result *r,
+                               const struct difference *d) {
         struct buf out = buf_make(8192);
         struct str signature;
 
@@ -151,8 +151,8 @@ static void print_way(struct twins *twins, const struct kind *k, unsigned long e
         for (size_t i = 0; i + 1 < count; i++)
                 dropped[i] = steps[i].subject >= 0 && steps[count - 1].subject >= 0 &&
                              steps[i].subject != steps[count - 1].subject;
-        snprintf(namespace, sizeof namespace, "s-%llx-%llx-%lu-%u", (unsigned long long)options.seed, options.run, episode,
-                 steps[count - 1].number);
+        snprintf(namespace, sizeof namespace, "s-%llx-%llx-%lu-%u", (unsigned long long)options.seed, options.run,
+                 episode, steps[count - 1].number);
         if (shrunk++ < options.shrink)
                 run_shrink(twins, k, namespace, steps, count, place, dropped);
         printf("  steps:\n");
@@ -178,7 +178,8 @@ static bool note_signature(struct str signature, struct str line) {
 enum judgement { EQUAL, KNOWN, DIFFERENT, NEW };
 
 /* NEW: a difference of a kind not seen before. */
-static enum judgement judge(const struct kind *k, const struct step *s, struct result *r, struct arena *a, struct str *ret_place) {
+static enum judgement judge(const struct kind *k, const struct step *s, struct result *r, struct arena *a,
+                            struct str *ret_place) {
         struct tally *t = &tallies[k - kinds.list][s->verb];
         bool fresh = false, unknown = false;
 
@@ -339,7 +340,8 @@ static bool is_complete(void) {
         for (size_t k = 0; k < kinds.count; k++)
                 for (int v = 0; v < VERBS; v++)
                         if (kind_has_verb(&kinds.list[k], v) && tallies[k][v].asked < options.each) {
-                                printf("only %u × %.*s %s\n", tallies[k][v].asked, STR_FMT(kinds.list[k].name), verb_names[v]);
+                                printf("only %u × %.*s %s\n", tallies[k][v].asked, STR_FMT(kinds.list[k].name),
+                                       verb_names[v]);
                                 complete = false;
                         }
         if (shared * 10 < requests * 4) {
@@ -369,7 +371,8 @@ static int tell(void) {
         print_table();
         known_print();
         print_signatures();
-        printf("FIDELITY_SEED=%llu: %u requests, %u equal, %u known, %u different; %u server-side applies to objects of "
+        printf("FIDELITY_SEED=%llu: %u requests, %u equal, %u known, %u different; %u server-side applies to objects "
+               "of "
                "several managers (%.1f %%); %u with causes in another order; %u watches the server did not answer\n",
                (unsigned long long)options.seed, requests, requests - of_known - wrong, of_known, wrong, shared,
                requests ? 100.0 * shared / requests : 0.0, reordered, unanswered);
