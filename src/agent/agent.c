@@ -324,7 +324,9 @@ static int subscribe(struct entry *e, struct err *err) {
         return 0;
 }
 
-static const struct cluster_hooks cluster_hooks = { on_keep, on_changed, on_dropped, on_kind_changed, on_back, agent_want_scalers };
+static const struct cluster_hooks cluster_hooks = {
+        on_keep, on_changed, on_dropped, on_kind_changed, on_back, agent_want_scalers,
+};
 
 int agent_new(struct loop *l, struct kube_transport *t, const struct config *config,
               const struct agent_options *options, const struct agent_hooks *hooks, void *ctx,

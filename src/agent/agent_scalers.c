@@ -88,7 +88,7 @@ static void read_desired(struct agent *agent, const struct desired *d, struct ma
                 free(target);
 }
 
-/* Tells the targets that are in one map and not in the other. One whose scaler is live all the while is only looked at. */
+/* Tells the targets that are in one map and not in the other; one whose scaler is live all the while is only looked at. */
 static void tell_differences(struct agent *agent, struct map *these, struct map *others, bool is_gone) {
         size_t at = 0;
         struct str id;
