@@ -187,6 +187,40 @@ void body_note_type(struct call *c, const struct value *body) {
         c->odd = (struct odd_type){ v, k };
 }
 
+/* What strict reading finds is told before the version is refused; of a version that is none no field is known. */
+static void find_in_other_version(struct call *c, const struct value *body, struct causes *found) {
+        static const char *const known[] = { "apiVersion", "kind", "metadata" };
+        struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
+        bool is_ours = str_eq(schema_group(v), c->kind->resource->group) && str_eq(k, c->kind->resource->kind);
+
+        if (!is_yaml(media_type(c->req->content_type)))
+                codec_duplicates(c->req->body, found);
+        for (size_t i = 0; is_ours && i < body->map.count; i++) {
+                struct str key = body->map.members[i].key;
+
+                if (!str_eqc(key, known[0]) && !str_eqc(key, known[1]) && !str_eqc(key, known[2]))
+                        causes_add(found, "", (struct str){ 0 }, "unknown field \"%.*s\"", STR_FMT(key));
+        }
+}
+
+static int note_other_version(struct call *c, const struct value *body) {
+        struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
+        struct causes found = { .arena = c->a };
+        int r = 0;
+
+        find_in_other_version(c, body, &found);
+        if (body_strictness(c) != BODY_STRICT)
+                body_warn(c, &found);
+        else if (found.count && v.n == 0)
+                r = status_bad_request(c, "Object 'apiVersion' is missing in 'object has no apiVersion field'");
+        else if (found.count)
+                r = status_bad_request(c, "%.*s in version \"%.*s\" cannot be handled as a %.*s: %.*s", STR_FMT(k),
+                                       STR_FMT(schema_version(v)), STR_FMT(c->kind->resource->kind),
+                                       STR_FMT(body_strict_text(&found, c->a)));
+        causes_done(&found);
+        return r;
+}
+
 static int check_custom_type(struct call *c, const struct value *body) {
         struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
         struct str api_version = c->kind->api_version, kind = c->kind->resource->kind;
@@ -207,6 +241,8 @@ static int check_custom_type(struct call *c, const struct value *body) {
                         "%.*s in version \"\" cannot be handled as a %.*s: .apiVersion accessor error: "
                         "<nil> is of the type <nil>, expected string",
                         STR_FMT(kind), STR_FMT(kind));
+        if (!str_eq(v, api_version) && note_other_version(c, body) < 0)
+                return -1;
         if (!str_eq(v, api_version))
                 return status_bad_request(
                         c, "the API version in the data (%.*s) does not match the expected API version (%.*s)",

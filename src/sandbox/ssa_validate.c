@@ -49,7 +49,7 @@ static void found_kind(struct check *c, const struct place *at, const char *expe
 
 enum scalar {
         SCALAR_ANY,
-        SCALAR_LATER, /* the conversion to the Go type tells */
+        SCALAR_LATER, /* the conversion to the Go type tells, or the schema */
         SCALAR_STRING,
         SCALAR_NUMBER,
         SCALAR_BOOL,
@@ -72,7 +72,7 @@ static enum scalar scalar_of(const struct type *t) {
         case TYPE_BOOL:
                 return SCALAR_BOOL;
         case TYPE_INT_OR_STRING:
-                return t->rules ? SCALAR_ANY : SCALAR_LATER;
+                return SCALAR_LATER;
         default:
                 return SCALAR_ANY;
         }

@@ -253,6 +253,42 @@ static void an_object_of_another_kind_has_no_unknown_fields(void **state) {
         assert_int_equal(make(w, THINGS "?fieldValidation=Strict", odd), 422);
 }
 
+static void another_version_is_refused_after_strict_reading(void **state) {
+        static const char none[] = "{'kind':'Thing','metadata':{'name':'t'},'spec':{'tags':null,'tags':['t']}}",
+                          other[] = "{'apiVersion':'example.com/v9','kind':'Thing','metadata':{'name':'t'},'spec':{}}";
+        struct world *w = *state;
+
+        define_things(w);
+        assert_int_equal(make(w, THINGS, none), 400);
+        assert_message(w, "the API version in the data () does not match the expected API version (example.com/v1)");
+        assert_int_equal(w->reply.warning_count, 1);
+        assert_true(str_eqc(w->reply.warnings[0], "duplicate field \"spec.tags\""));
+        assert_int_equal(make(w, THINGS "?fieldValidation=Strict", none), 400);
+        assert_message(w, "Object 'apiVersion' is missing in 'object has no apiVersion field'");
+        assert_int_equal(make(w, THINGS "?fieldValidation=Strict", other), 400);
+        assert_message(w, "Thing in version \"v9\" cannot be handled as a Thing: strict decoding error: unknown field "
+                          "\"spec\"");
+}
+
+static void an_int_or_string_of_a_schema_is_checked_by_the_schema(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(
+                make(w, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                     "{'metadata':{'name':'things.example.com'},'spec':{'group':'example.com','scope':'Namespaced','"
+                     "names':{'plural':'things','singular':'thing','kind':'Thing','listKind':'ThingList'},'versions':[{"
+                     "'name':'v1','served':true,'storage':true,'schema':{'openAPIV3Schema':{'type':'object','"
+                     "properties'"
+                     ":{'port':{'x-kubernetes-int-or-string':true}}}}}]}}"),
+                201);
+        world_run(w, 1000);
+        assert_int_equal(apply(w, THINGS "/t?fieldManager=m",
+                               quoted(w, "{'apiVersion':'example.com/v1','kind':'Thing','metadata':{'name':'t'},"
+                                         "'port':[]}")),
+                         422);
+        assert_says(w, "port in body must be of type integer,string: \"array\"");
+}
+
 #define OWNER "metadata.managedFields.0.manager"
 
 static void a_custom_resources_scale_without_a_version_leaves_owners_alone(void **state) {
@@ -364,6 +400,8 @@ int main(void) {
                 CASE(an_object_of_another_kind_is_checked_for_doubled_items),
                 CASE(the_end_of_a_custom_resource_shows_what_an_apply_emptied),
                 CASE(an_object_of_another_kind_has_no_unknown_fields),
+                CASE(another_version_is_refused_after_strict_reading),
+                CASE(an_int_or_string_of_a_schema_is_checked_by_the_schema),
                 CASE(a_custom_resources_scale_without_a_version_leaves_owners_alone),
                 CASE(numbers_that_are_applied_are_read_as_yaml),
                 CASE(what_an_apply_may_not_write_makes_no_difference),
