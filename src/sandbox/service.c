@@ -258,15 +258,37 @@ static int refuse_address(struct service_change *m, struct str shown, struct str
         return service_refuse(m);
 }
 
-/* An address cannot be allotted to a Service without a name. */
-static int refuse_nameless(struct service_change *m) {
-        const char *why =
-                arena_strf(m->c->a,
-                           "IPAddress.networking.k8s.io \"%.*s\" is invalid: spec.parentRef.name: Required value",
-                           STR_FMT(allot_ip(m->c)))
-                        .p;
+static void add_name_fault(struct service_change *m, struct buf *out, const char *fault) {
+        struct str name = meta_text(m->service, "name");
 
-        return refuse_address(m, STR("[\"\"]"), (struct str){ 0 }, why);
+        buf_addf(out, "%sspec.parentRef.name: Invalid value: \"%.*s\": %s", out->n ? ", " : "", STR_FMT(name), fault);
+}
+
+/* An address is an object that names its Service, which it cannot do with every name; NULL: with this one. */
+static const char *name_fault(struct service_change *m) {
+        _cleanup_(buf_done) struct buf out = buf_make(4096);
+        struct str name = meta_text(m->service, "name");
+        bool slash = str_find(name, '/', 0) >= 0, percent = str_find(name, '%', 0) >= 0;
+
+        if (name.n == 0)
+                return "spec.parentRef.name: Required value";
+        if (str_eqc(name, ".") || str_eqc(name, ".."))
+                add_name_fault(m, &out, name.n == 1 ? "may not be '.'" : "may not be '..'");
+        if (slash)
+                add_name_fault(m, &out, "may not contain '/'");
+        if (percent)
+                add_name_fault(m, &out, "may not contain '%'");
+        return out.n == 0 ? NULL : arena_strf(m->c->a, slash && percent ? "[%s]" : "%s", out.p).p;
+}
+
+static int refuse_name(struct service_change *m, struct str ip, const char *fault) {
+        struct str shown = ip.n ? value_canonical(m->c->a, service_spec(m->service, "clusterIPs")) : STR("[\"\"]");
+        struct str what = ip.n ? arena_strf(m->c->a, " %.*s", STR_FMT(ip)) : ip;
+
+        ip = ip.n ? ip : allot_ip(m->c);
+        return refuse_address(
+                m, shown, what,
+                arena_strf(m->c->a, "IPAddress.networking.k8s.io \"%.*s\" is invalid: %s", STR_FMT(ip), fault).p);
 }
 
 static int allot_address(struct service_change *m) {
@@ -280,8 +302,8 @@ static int allot_address(struct service_change *m) {
         if (why)
                 return refuse_address(m, value_canonical(m->c->a, service_spec(m->service, "clusterIPs")),
                                       arena_strf(m->c->a, " %.*s", STR_FMT(ip)), why);
-        if (ip.n == 0 && meta_text(m->service, "name").n == 0)
-                return refuse_nameless(m);
+        if (!m->c->dry_run && name_fault(m))
+                return refuse_name(m, ip, name_fault(m));
         ip = ip.n ? ip : allot_ip(m->c);
         set_list(m, "clusterIPs", 0, ip);
         set_text(m, "clusterIP", ip);

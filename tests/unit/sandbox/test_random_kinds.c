@@ -304,6 +304,26 @@ static void a_namespaces_finalizer_without_a_name_is_also_no_standard_one(void *
                     "qualified]");
 }
 
+static void a_service_that_no_address_can_name_gets_none(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(make(w, SERVICES, "{'metadata':{'name':'a.b/c'},'spec':{'ports':[{'port':80}]}}"), 422);
+        assert_says(w, "Service \"a.b/c\" is invalid: spec.clusterIPs: Invalid value: [\"\"]: failed to allocate IP: "
+                       "IPAddress.networking.k8s.io \"10.96.");
+        assert_says(w, "\" is invalid: spec.parentRef.name: Invalid value: \"a.b/c\": may not contain '/'");
+        assert_int_equal(make(w, SERVICES,
+                              "{'metadata':{'name':'a/b%'},'spec':{'clusterIP':'10.96.77.77','ports':[{'port'"
+                              ":80}]}}"),
+                         422);
+        assert_says(w, "Invalid value: [\"10.96.77.77\"]: failed to allocate IP 10.96.77.77: "
+                       "IPAddress.networking.k8s.io \"10.96.77.77\" is invalid: [spec.parentRef.name: Invalid value: "
+                       "\"a/b%\": may not contain '/', spec.parentRef.name: Invalid value: \"a/b%\": may not contain "
+                       "'%']");
+        assert_int_equal(make(w, SERVICES "?dryRun=All", "{'metadata':{'name':'a/b'},'spec':{'ports':[{'port':80}]}}"),
+                         422);
+        assert_says(w, "Service \"a/b\" is invalid: metadata.name: Invalid value: \"a/b\": a lowercase RFC 1123 label");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(collisions_are_not_forgotten),
@@ -324,6 +344,7 @@ int main(void) {
                 CASE(a_balancer_that_wants_no_ports_does_not_keep_them),
                 CASE(what_an_external_name_hides_goes_with_the_next_update),
                 CASE(an_ingress_is_reached_by_names),
+                CASE(a_service_that_no_address_can_name_gets_none),
                 CASE(a_pods_addresses_are_addresses),
                 CASE(a_pods_status_is_checked),
                 CASE(a_namespaces_finalizer_without_a_name_is_also_no_standard_one),
