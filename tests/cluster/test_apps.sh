@@ -160,15 +160,19 @@ a_restart_leaves_it_so() {
 	assert_eq 0 "$(audit_count --user truce --since "$MARK" --verb patch,create --namespace "$NS")" 'writes of a restart'
 }
 
-# The one that has it lets it go; then it is the other's.
+# The one that has it lets it go; then it is the other's, and the same object.
 an_object_may_move() {
+	local uid
+	uid=$(got configmap shared '{.metadata.uid}')
 	git -C "$REPO" rm -q one/shared.yaml one/two.yaml
 	agent_mark
 	commit 'one wants nothing of it'
 	wait_until 30 from_is shared two
 	assert_eq "two:/ConfigMap:$NS/shared" "$(got configmap shared '{.metadata.annotations.argocd\.argoproj\.io/tracking-id}')"
+	assert_eq "$uid" "$(got configmap shared '{.metadata.uid}')" 'uid of what moved'
 	wait_until 30 all_are_synced 3
-	! log_has 'msg="kept"' || fail 'what one application never had it says to keep'
+	log_has 'another application wants it, and takes it over as it is' || fail 'the move is not told'
+	! log_has "msg=\"kept\" obj=/ConfigMap/$NS/two" || fail 'what one application never had it says to keep'
 }
 
 two_installations_never_share_an_object() {
