@@ -52,7 +52,6 @@ struct item {
         unsigned attempts;      /* failures in a row */
         int64_t ended_ms;       /* of the last attempt */
         int64_t hold_until_ms;  /* replicas are not taken back before; 0: no hold was begun */
-        bool hold_looked;       /* scalers whose kind was not served were looked for in this hold */
         char *previous;         /* text of what Git wanted before, until what changed since is acted on; may be NULL */
         bool again;             /* something changed while it was RUNNING */
         bool look_only;         /* self-heal is off: drift is told, not healed */

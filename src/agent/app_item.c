@@ -9,7 +9,6 @@
 #include "diff/title.h"
 
 #define SPREAD_MS 1000
-#define HOLD_LOOK_MS 10000 /* before its end: discovery and a list take a few seconds */
 #define REPORT_MAX_BYTES (16 * 1024)
 
 void item_free(void *p) {
@@ -109,8 +108,6 @@ void item_hold(struct item *item) {
                 app->inventory_dirty = true;
         }
         item->hold_until_ms = loop_now_ms(app->env.loop) + hold_ms - over_ms;
-        item->hold_looked = false;
-        app_wake(app, item->hold_until_ms - HOLD_LOOK_MS);
         app_wake(app, item->hold_until_ms);
 }
 
@@ -354,28 +351,6 @@ static int64_t item_due_ms(const struct item *item) {
         return sooner(item->hold_until_ms, sooner(item->pause_until_ms, item->lease_until_ms));
 }
 
-static void looked_for(void *ctx, const struct err *err) {
-        (void)ctx;
-        (void)err;
-}
-
-/*
- * A scaler may have come of a kind that was installed meanwhile, which nobody told where no definitions are watched. So
- * before a hold ends it is asked once what is served; what there is then is listed, and speaks up.
- */
-static bool hold_wants_a_look(struct item *item, int64_t now_ms) {
-        int64_t at_ms = item->hold_until_ms - HOLD_LOOK_MS;
-
-        if (!item->hold_until_ms || item->hold_looked)
-                return false;
-        if (at_ms > now_ms) {
-                app_wake(item->app, at_ms);
-                return false;
-        }
-        item->hold_looked = true;
-        return true;
-}
-
 static void forget_due(struct app *app, int64_t now_ms) {
         if (!app->forget_at_ms)
                 return;
@@ -391,7 +366,6 @@ static void forget_due(struct app *app, int64_t now_ms) {
 void app_retry_due(void *ctx) {
         struct app *app = ctx;
         int64_t now_ms = loop_now_ms(app->env.loop);
-        bool look = false;
         size_t at = 0;
         void *p;
 
@@ -399,7 +373,6 @@ void app_retry_due(void *ctx) {
                 struct item *item = p;
                 int64_t due_ms = item_due_ms(item);
 
-                look |= hold_wants_a_look(item, now_ms);
                 if (!due_ms)
                         continue;
                 if (due_ms > now_ms) {
@@ -409,8 +382,6 @@ void app_retry_due(void *ctx) {
                 item->read_first |= item->state != ITEM_SYNCED || due_ms == item->hold_until_ms;
                 item_queue(item);
         }
-        if (look)
-                cluster_discover(app->env.cluster, looked_for, NULL);
         forget_due(app, now_ms);
         app_kick(app);
 }
