@@ -248,7 +248,7 @@ void app_prune_kinds_changed(struct app *app);
 
 /*
  * Did an application of this agent, which has given the object up, have it? Then this one goes on with it as it is.
- * *ret_made, also when it has not given it up: it need not be adopted.
+ * *ret_made (may be NULL), also when it has not given it up: it need not be adopted.
  */
 bool app_inherits(const struct app *app, struct str id, const struct tracker *who, bool *ret_made);
 /* Is it to be adopted: has somebody else made it, as far as marks tell? */

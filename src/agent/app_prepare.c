@@ -164,8 +164,13 @@ void app_save(struct app *app, struct str status) {
 }
 
 bool app_inherits(const struct app *app, struct str id, const struct tracker *who, bool *ret_made) {
-        *ret_made = false;
-        return who->kind == TRACKER_OUR_OTHER_APP && app->env.hooks.given_up(app->env.ctx, app, id, who->app, ret_made);
+        bool made = false;
+        bool given_up = who->kind == TRACKER_OUR_OTHER_APP &&
+                        app->env.hooks.given_up(app->env.ctx, app, id, who->app, &made);
+
+        if (ret_made)
+                *ret_made = made;
+        return given_up;
 }
 
 bool app_adopts(const struct app *app, struct str id, const struct tracker *who) {

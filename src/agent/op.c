@@ -89,8 +89,7 @@ static struct str foreign_tracker(struct op *op) {
                 if (other.n)
                         return other;
         }
-        bool made;
-        if (is_in_inventory(op) || app_inherits(op->app, op->item->desired->id, &who, &made) || who.kind == TRACKER_NONE ||
+        if (is_in_inventory(op) || app_inherits(op->app, op->item->desired->id, &who, NULL) || who.kind == TRACKER_NONE ||
             who.kind == TRACKER_OURS || (who.kind == TRACKER_ARGOCD && who.same_app && op->app->env.agent->adopt_argocd))
                 return look_past(op, &who, STR(""));
         return look_past(op, &who, who.owner);
