@@ -64,6 +64,7 @@ static void on_kind_changed(void *ctx, const struct cluster_kind *kind) {
         }
         for (size_t i = 0; i < agent->count; i++)
                 app_kinds_changed(agent->entries[i].app);
+        agent_scalers_may_be_known(agent);
 }
 
 static void on_back(void *ctx) {
@@ -349,6 +350,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         agent->scaler_targets = map_new(free);
         agent->desired_targets = map_new(free);
         agent->scaler_look = loop_timer_new(l, agent_look_for_scaler, agent);
+        agent->know = loop_timer_new(l, agent_ask_for_scalers, agent);
         agent->poller = poller_new(l, options->poll_once ? 0 : config->agent.poll_ms, config->agent.git_timeout_ms);
         agent->cache = cache_new();
         agent->retry = loop_timer_new(l, start, agent);
@@ -358,7 +360,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
                 .loop = l, .client = agent->client, .cluster = agent->cluster, .store = agent->store,
                 .scalers = agent->scalers, .agent = &config->agent, .ctx = agent,
                 .hooks = { on_outcome, on_waiting, on_settled, on_observed, on_status, on_trouble,
-                           on_rival, on_given_up, on_others_render, on_rebind, on_loaded },
+                           on_rival, on_given_up, agent_knows_scalers, on_others_render, on_rebind, on_loaded },
                 .read_only = options->read_only,
                 .watch_only = options->watch_only,
                 .foretell = options->foretell,
@@ -396,6 +398,7 @@ void agent_free(struct agent *agent) {
         poller_free(agent->poller);
         loop_timer_free(agent->retry);
         loop_timer_free(agent->scaler_look);
+        loop_timer_free(agent->know);
         free(agent->scaler_coming);
         store_free(agent->store);
         events_free(agent->events);

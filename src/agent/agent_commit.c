@@ -118,6 +118,15 @@ static void reject(struct entry *e, const struct desired_set *set, const struct 
         entry_bring_back(e);
 }
 
+static void tell_others(const struct entry *e) {
+        const struct agent *agent = e->agent;
+
+        for (size_t i = 0; i < agent->count; i++) {
+                if (&agent->entries[i] != e)
+                        app_others_changed(agent->entries[i].app);
+        }
+}
+
 static void put_in_force(struct entry *e, struct render *job) {
         struct agent *agent = e->agent;
         struct desired_set *set = TAKE_PTR(job->set);
@@ -132,6 +141,7 @@ static void put_in_force(struct entry *e, struct render *job) {
         e->told_settled = job->fetch_first;
         agent->hooks.revision(agent->ctx, e->app, &e->revision, set, NULL);
         app_set_desired(e->app, set);
+        tell_others(e);
         agent_index_desired_scalers(agent);
 }
 

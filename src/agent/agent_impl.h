@@ -55,6 +55,10 @@ struct agent {
         char *scaler_coming; /* id of the definition of a kind of scaler that is not served yet; NULL: none */
         struct loop_timer *scaler_look; /* asks whether it is */
         int scaler_tries;
+        struct loop_timer *know; /* asks again which scalers there are */
+        int64_t know_asked_ms;   /* when it was asked last */
+        bool know_asking;        /* an answer is waited for */
+        bool know_wanted;        /* somebody waits for scalers to be known */
         struct poller *poller;
         struct cache *cache;
         struct entry *entries;
@@ -92,6 +96,12 @@ void agent_events_of(struct events *events, const struct outcome *o);
 void agent_index_desired_scalers(struct agent *agent);
 /* A live one came, changed or went (`live` NULL). */
 void agent_scaler_changed(struct agent *agent, struct str id, const struct live *live);
+/* The hook app_hooks.knows_scalers. */
+bool agent_knows_scalers(void *ctx, int64_t since_ms);
+/* Timer function: asks for what agent_knows_scalers() lacked. */
+void agent_ask_for_scalers(void *ctx);
+/* A kind was listed: those who wait for scalers to be known may look again. */
+void agent_scalers_may_be_known(struct agent *agent);
 /* Watches every kind of scaler that is served: also one that was installed later. */
 void agent_want_scalers(void *ctx);
 /* Is it the definition of a kind of scaler? */

@@ -10,6 +10,8 @@
 /* From Established to discovery the server takes up to a few seconds. */
 #define COMING_FIRST_MS 500
 #define COMING_TRIES    8
+/* Between two questions which scalers there are, while the answers do not tell all. */
+#define KNOW_AGAIN_MS 5000
 
 static void tell_target(struct agent *agent, const char *target_id, bool is_gone) {
         for (size_t i = 0; i < agent->count; i++)
@@ -186,4 +188,82 @@ void agent_look_for_scaler(void *ctx) {
 
         agent->scaler_tries--;
         cluster_discover(agent->cluster, looked, agent);
+}
+
+/* --- are all known? --------------------------------------------------------------------------------------------- */
+
+/* What may not be read counts as read: nobody could wait for it. */
+static bool is_listed(const struct agent *agent, const struct kube_resource *r) {
+        const struct cluster_kind *k = cluster_find_kind(agent->cluster, kube_resource_gvk(r));
+
+        if (!k || cluster_kind_state(k) == CLUSTER_KIND_SYNCED)
+                return true;
+        return cluster_kind_state(k) == CLUSTER_KIND_FAILED && cluster_kind_err(k)->code == ERR_FORBIDDEN;
+}
+
+static bool discovery_tells_all(const struct agent *agent) {
+        const char *group, *kind;
+
+        for (size_t i = 0; scaler_kind_at(i, &group, &kind); i++) {
+                if (kube_discovery_lacks(cluster_discovery(agent->cluster), str_from(group)))
+                        return false;
+        }
+        return true;
+}
+
+static bool all_are_listed(const struct agent *agent) {
+        const char *group, *kind;
+
+        for (size_t i = 0; scaler_kind_at(i, &group, &kind); i++) {
+                const struct kube_resource *r = kube_discovery_find_kind(cluster_discovery(agent->cluster),
+                                                                         str_from(group), str_from(kind));
+
+                if (r && !is_listed(agent, r))
+                        return false;
+        }
+        return true;
+}
+
+/* At once, or some time after the last answer, which did not help. */
+static void ask_soon(struct agent *agent) {
+        int64_t wait_ms = agent->know_asked_ms ? agent->know_asked_ms + KNOW_AGAIN_MS - loop_now_ms(agent->loop) : 0;
+
+        if (!agent->know_asking && !loop_timer_is_running(agent->know))
+                loop_timer_start(agent->know, wait_ms > 0 ? wait_ms : 0);
+}
+
+bool agent_knows_scalers(void *ctx, int64_t since_ms) {
+        struct agent *agent = ctx;
+        bool asked = cluster_discovered_ms(agent->cluster) >= since_ms && discovery_tells_all(agent);
+
+        if (asked && all_are_listed(agent))
+                return true;
+        agent->know_wanted = true;
+        if (!asked)
+                ask_soon(agent);
+        return false;
+}
+
+void agent_scalers_may_be_known(struct agent *agent) {
+        if (!agent->know_wanted)
+                return;
+        agent->know_wanted = false;
+        for (size_t i = 0; i < agent->count; i++)
+                app_scalers_are_known(agent->entries[i].app);
+}
+
+static void know(void *ctx, const struct err *err) {
+        struct agent *agent = ctx;
+
+        (void)err; /* who waits asks again */
+        agent->know_asking = false;
+        agent_scalers_may_be_known(agent);
+}
+
+void agent_ask_for_scalers(void *ctx) {
+        struct agent *agent = ctx;
+
+        agent->know_asking = true;
+        agent->know_asked_ms = loop_now_ms(agent->loop);
+        cluster_discover(agent->cluster, know, agent);
 }

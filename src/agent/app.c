@@ -421,6 +421,22 @@ void app_scaler_changed(struct app *app, struct str id, bool is_gone) {
         item_queue(item);
 }
 
+void app_scalers_are_known(struct app *app) {
+        app_wake(app, loop_now_ms(app->env.loop));
+}
+
+void app_others_changed(struct app *app) {
+        size_t at = 0;
+        void *p;
+
+        while (map_next(app->items, &at, NULL, &p)) {
+                struct item *item = p;
+
+                if (item->state == ITEM_REFUSED && item->desired->state == DESIRED_OK)
+                        item_queue(item);
+        }
+}
+
 void app_kinds_changed(struct app *app) {
         app->kinds_read = false;
         app_prune_kinds_changed(app);
@@ -443,10 +459,11 @@ bool app_is_observed(const struct app *app) {
 
 static bool item_goes_on(const struct item *item) {
         switch (item->state) {
+        case ITEM_SYNCED:
+                return item_hold_is_to_end(item);
         case ITEM_FAILED:
         case ITEM_REFUSED:
                 return item->retry_at_ms != 0;
-        case ITEM_SYNCED:
         case ITEM_OUT_OF_SYNC:
         case ITEM_SKIPPED:
                 return false;

@@ -145,6 +145,11 @@ struct app_hooks {
          * *ret_made, also when it has not: that one made it, as its inventory knows.
          */
         bool (*given_up)(void *ctx, const struct app *app, struct str id, struct str tracked_by, bool *ret_made);
+        /*
+         * Is every scaler known that there was at `since_ms` of the loop's clock? If not, they are looked for, and
+         * app_scalers_are_known() is called when it may be so.
+         */
+        bool (*knows_scalers)(void *ctx, int64_t since_ms);
         /* Is a commit of another application being read? It may want what this one has no use for any more. */
         bool (*others_render)(void *ctx, const struct app *app);
         /* The scope of some parked kind is known now: render and bind again. */
@@ -210,6 +215,10 @@ bool app_knows(const struct app *app, struct str id);
 void app_live_changed(struct app *app, struct str id, const struct live *live);
 /* The object's scaler came or went: it is looked at again soon, and when none is left a hold of its replicas begins. */
 void app_scaler_changed(struct app *app, struct str id, bool is_gone);
+/* After app_hooks.knows_scalers() said no: it is worth asking again. */
+void app_scalers_are_known(struct app *app);
+/* What other applications want has changed: an object that belonged to one of them may be this one's now. */
+void app_others_changed(struct app *app);
 /* Kinds or discovery changed. */
 void app_kinds_changed(struct app *app);
 /* The API server can be reached again, say its watches: what failed only for that is tried within a second. */

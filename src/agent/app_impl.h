@@ -209,6 +209,10 @@ bool item_is_refused(const struct item *item, const struct live *live);
 
 /* Replicas stay as they are for as long as configured: from now on, or since a hold began that the inventory remembers. */
 void item_hold(struct item *item);
+/* Its time is over, and it waits for what scalers there are to be known. */
+bool item_hold_is_to_end(const struct item *item);
+/* It runs, or is to end. Asks for what it waits for. */
+bool item_is_held(const struct item *item);
 /* There is no hold, or none any more: none is remembered. */
 void item_forget_hold(struct item *item);
 /* There is nothing to wait for: replicas are decided upon at once. */

@@ -93,7 +93,26 @@ void item_end_hold(struct item *item) {
         item_forget_hold(item);
 }
 
-/* One that began in the future, by a clock that was set since, begins anew. */
+bool item_hold_is_to_end(const struct item *item) {
+        return item->hold_until_ms && item->hold_until_ms <= loop_now_ms(item->app->env.loop);
+}
+
+/*
+ * A scaler may have come of a kind that was installed in the hold, which nobody told where no definitions are watched: a
+ * hold does not end before discovery and the lists of what it shows are newer than its time.
+ */
+bool item_is_held(const struct item *item) {
+        const struct app_env *env = &item->app->env;
+
+        if (!item_hold_is_to_end(item))
+                return item->hold_until_ms;
+        return !env->hooks.knows_scalers(env->ctx, item->hold_until_ms);
+}
+
+/*
+ * One that began in the future, by a clock that was set since, begins anew. One that ended while nobody looked has its
+ * time all the same: what was learnt since then is enough.
+ */
 void item_hold(struct item *item) {
         struct app *app = item->app;
         int64_t *since_ms = held_since(item);
@@ -102,12 +121,14 @@ void item_hold(struct item *item) {
         if (hold_ms == 0)
                 return;
         if (since_ms && *since_ms && *since_ms <= wall_ms) {
-                over_ms = wall_ms - *since_ms < hold_ms ? wall_ms - *since_ms : hold_ms;
+                over_ms = wall_ms - *since_ms;
         } else if (since_ms) {
                 *since_ms = wall_ms;
                 app->inventory_dirty = true;
         }
         item->hold_until_ms = loop_now_ms(app->env.loop) + hold_ms - over_ms;
+        if (item->hold_until_ms < 1)
+                item->hold_until_ms = 1;
         app_wake(app, item->hold_until_ms);
 }
 
@@ -342,13 +363,18 @@ static int64_t sooner(int64_t a_ms, int64_t b_ms) {
         return a_ms && (!b_ms || a_ms < b_ms) ? a_ms : b_ms;
 }
 
+/* A hold that is to end is not waited for by time. */
+static int64_t hold_due_ms(const struct item *item) {
+        return item_hold_is_to_end(item) && item_is_held(item) ? 0 : item->hold_until_ms;
+}
+
 /* When the item wants to be looked at again by itself; 0: it does not. */
 static int64_t item_due_ms(const struct item *item) {
         if (item->state == ITEM_FAILED || item->state == ITEM_REFUSED)
                 return item->retry_at_ms;
         if (item->state != ITEM_SYNCED)
                 return 0;
-        return sooner(item->hold_until_ms, sooner(item->pause_until_ms, item->lease_until_ms));
+        return sooner(hold_due_ms(item), sooner(item->pause_until_ms, item->lease_until_ms));
 }
 
 static void forget_due(struct app *app, int64_t now_ms) {

@@ -31,8 +31,11 @@ struct cluster {
         void *ctx;
         struct str installation;
         struct buf label_selector;
+        struct loop *loop;
         struct kube_discovery *discovery;
+        int64_t discovered_ms; /* when the one at hand was asked for */
         struct kube_discovery_fetch *fetch;
+        int64_t asked_ms;      /* when `fetch` began */
         struct waiter *waiters;
         size_t waiter_count, waiter_cap;
         struct loop_timer *unserved; /* discovery could not be asked about kinds that are not served any more */
@@ -79,7 +82,7 @@ struct cluster *cluster_new(struct loop *l, struct kube_client *client, struct s
                             void *ctx) {
         struct cluster *c = mem_zalloc(sizeof *c);
 
-        *c = (struct cluster){ .client = client, .hooks = *hooks, .ctx = ctx };
+        *c = (struct cluster){ .loop = l, .client = client, .hooks = *hooks, .ctx = ctx };
         c->label_selector = buf_make(KUBE_MAX_PATH_BYTES);
         buf_addf(&c->label_selector, "%s=%.*s", TRACKING_LABEL, STR_FMT(installation));
         c->installation = str_sub(buf_str(&c->label_selector), c->label_selector.n - installation.n,
@@ -107,6 +110,10 @@ const struct kube_discovery *cluster_discovery(const struct cluster *c) {
         return c->discovery;
 }
 
+int64_t cluster_discovered_ms(const struct cluster *c) {
+        return c->discovered_ms;
+}
+
 static void discovered(void *ctx, struct kube_discovery *d, const struct err *err) {
         struct cluster *c = ctx;
         struct waiter *waiters = TAKE_PTR(c->waiters);
@@ -118,6 +125,7 @@ static void discovered(void *ctx, struct kube_discovery *d, const struct err *er
                 kube_discovery_ref(d);
                 kube_discovery_unref(c->discovery);
                 c->discovery = d;
+                c->discovered_ms = c->asked_ms;
                 c->hooks.discovered(c->ctx);
         }
         for (size_t i = 0; i < count; i++)
@@ -128,8 +136,10 @@ static void discovered(void *ctx, struct kube_discovery *d, const struct err *er
 void cluster_discover(struct cluster *c, void (*done)(void *ctx, const struct err *err), void *ctx) {
         c->waiters = mem_grow(c->waiters, &c->waiter_cap, c->waiter_count + 1, sizeof *c->waiters);
         c->waiters[c->waiter_count++] = (struct waiter){ done, ctx };
-        if (!c->fetch)
-                c->fetch = kube_discovery_fetch(c->client, c->discovery, discovered, c);
+        if (c->fetch)
+                return;
+        c->asked_ms = loop_now_ms(c->loop);
+        c->fetch = kube_discovery_fetch(c->client, c->discovery, discovered, c);
 }
 
 /* The labels of a tracked object say so; the annotation, which says whose, is the application's business. */

@@ -79,6 +79,8 @@ DEFINE_CLEANUP(struct cluster *, cluster_free)
 void cluster_discover(struct cluster *c, void (*done)(void *ctx, const struct err *err), void *ctx);
 /* NULL before the first success. */
 const struct kube_discovery *cluster_discovery(const struct cluster *c);
+/* When it was asked for, by the loop's clock; it knows what was served before. */
+int64_t cluster_discovered_ms(const struct cluster *c);
 
 /* What of a kind is watched and kept; a later wish for more widens it. */
 enum cluster_scope {

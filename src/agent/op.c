@@ -132,14 +132,12 @@ static bool takes_replicas_back(const struct op *op) {
                (op->in.live && e && (e->flags & INVENTORY_SCALED) && !op->decision.has_scaler);
 }
 
-bool op_is_held(const struct op *op) {
-        return op->item->hold_until_ms > loop_now_ms(op->app->env.loop);
-}
-
 /* A hold that holds nothing is over: a scaler came, a commit set the path. Of what is not to be touched that is not known. */
 static void end_idle_hold(struct op *op) {
-        if (!op->decision.holds && op->decision.verdict != DECIDE_WAIT && op->decision.verdict != DECIDE_REFUSE)
-                item_end_hold(op->item);
+        if (op->decision.holds || op->decision.verdict == DECIDE_WAIT || op->decision.verdict == DECIDE_REFUSE)
+                return;
+        item_end_hold(op->item);
+        op->in.replicas_hold = false;
 }
 
 /*
@@ -152,7 +150,7 @@ static int make_decision(struct op *op, struct err *err) {
 
         if (r == 0 && !op->in.replicas_hold && takes_replicas_back(op) && !item->hold_until_ms) {
                 item_hold(item);
-                op->in.replicas_hold = op_is_held(op);
+                op->in.replicas_hold = item_is_held(item);
                 r = op->in.replicas_hold ? decide_as(op, op->mode, err) : 0;
         }
         if (r == 0 && op->in.replicas_hold)
@@ -210,7 +208,7 @@ static int look(struct op *op, struct str whole, struct err *err) {
         if (op->item->previous)
                 json_parse(str_from(op->item->previous), op->arena, &op->in.previous, NULL);
         op->in.foreign_tracker = foreign_tracker(op);
-        op->in.replicas_hold = op->in.live && op_is_held(op); /* a new object gets Git's number */
+        op->in.replicas_hold = op->in.live && item_is_held(op->item); /* a new object gets Git's number */
         return 0;
 }
 

@@ -101,21 +101,28 @@ static const struct value *before_value(struct op *op) {
         return v;
 }
 
+/* Also one may have begun since it was decided. */
+static bool hold_runs(const struct op *op) {
+        return op->in.replicas_hold || (op->item->hold_until_ms && !item_hold_is_to_end(op->item));
+}
+
 /*
  * What a commit or the end of a hold asked for has been done. What a commit set is remembered until its deletions are
  * done: it may take away the scaler that has the path now.
  */
-static void wishes_are_settled(struct item *item) {
+static void wishes_are_settled(const struct op *op) {
+        struct item *item = op->item;
+
         if (item->app->acted_on)
                 free(TAKE_PTR(item->previous));
-        if (item->hold_until_ms <= loop_now_ms(item->app->env.loop))
+        if (!hold_runs(op))
                 item->hold_until_ms = 0;
 }
 
 void op_done(struct op *op) {
         struct outcome o = { 0 };
 
-        wishes_are_settled(op->item);
+        wishes_are_settled(op);
         item_respites_are_looked_at(op->item);
         if (op->wrote || op->created) {
                 o.kind = op->created ? OUTCOME_CREATED : OUTCOME_CONFIGURED;
@@ -153,7 +160,7 @@ static unsigned flags_now(const struct op *op, unsigned old) {
 
         if (op->item->desired->kept)
                 flags |= INVENTORY_KEEP;
-        if (op->decision.has_scaler || op_is_held(op))
+        if (op->decision.has_scaler || hold_runs(op))
                 flags |= INVENTORY_SCALED;
         return flags;
 }
@@ -167,7 +174,7 @@ void op_note_converged(struct op *op) {
                                op->in.type, op->arena, &fingerprint, NULL);
         unsigned flags = flags_now(op, e->flags);
 
-        if (!op_is_held(op))
+        if (!hold_runs(op))
                 item_forget_hold(op->item);
         if (r == 0 && old.has_fingerprint && hash128_eq(old.fingerprint, fingerprint) && flags == old.flags &&
             same_text(old.uid, uid) && same_text(old.version, d->gvk.version) && same_text(old.file, d->file))

@@ -45,8 +45,6 @@ struct op {
 
 /* Reads what is known, decides, sends or ends. `whole`: the object as the server sent it; empty: as the cache has it. */
 void op_begin_round(struct op *op, struct str whole);
-/* Does a hold keep replicas as they are now? */
-bool op_is_held(const struct op *op);
 
 /* --- op_send.c --------------------------------------------------------------------------------------------------- */
 

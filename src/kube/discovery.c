@@ -33,6 +33,7 @@ void kube_discovery_unref(struct kube_discovery *d) {
         map_free(d->by_plural);
         free(d->resources);
         free(d->warnings);
+        free(d->lacking);
         arena_free(d->arena);
         free(d);
 }
@@ -47,6 +48,19 @@ void discovery_warn(struct kube_discovery *d, const char *fmt, ...) {
         d->warnings = mem_grow(d->warnings, &d->warning_cap, d->warning_count + 1, sizeof *d->warnings);
         d->warnings[d->warning_count++] = arena_str(d->arena, buf_str(&text));
         buf_done(&text);
+}
+
+static void note_lacking(struct kube_discovery *d, struct str group) {
+        d->lacking = mem_grow(d->lacking, &d->lacking_cap, d->lacking_count + 1, sizeof *d->lacking);
+        d->lacking[d->lacking_count++] = arena_str(d->arena, group);
+}
+
+bool kube_discovery_lacks(const struct kube_discovery *d, struct str group) {
+        for (size_t i = 0; i < d->lacking_count; i++) {
+                if (str_eq(d->lacking[i], group))
+                        return true;
+        }
+        return false;
 }
 
 const struct kube_resource *kube_discovery_resources(const struct kube_discovery *d, size_t *ret_count) {
@@ -248,6 +262,8 @@ static int push_previous(struct kube_discovery *d, const struct kube_discovery *
 
 static int push_section(struct kube_discovery *d, const struct kube_discovery *previous, const struct section *s,
                         struct err *err) {
+        if (s->stale)
+                note_lacking(d, s->group);
         if (s->stale && s->count == 0)
                 return push_previous(d, previous, s, err);
         if (s->stale)

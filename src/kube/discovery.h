@@ -60,6 +60,9 @@ const struct kube_resource *kube_discovery_resources(const struct kube_discovery
 /* What was wrong with it, one text each, for people. */
 const struct str *kube_discovery_warnings(const struct kube_discovery *d, size_t *ret_count);
 
+/* Did the fetch fail to read a version of the group? What is served of it now is not known then. */
+bool kube_discovery_lacks(const struct kube_discovery *d, struct str group);
+
 /* Lookups; NULL when there is none. */
 const struct kube_resource *kube_discovery_find(const struct kube_discovery *d, struct gvk gvk);
 /* The preferred version of the kind. */

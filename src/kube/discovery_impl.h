@@ -30,6 +30,8 @@ struct kube_discovery {
         size_t count, cap;
         struct str *warnings;
         size_t warning_count, warning_cap;
+        struct str *lacking; /* groups of which a version could not be read */
+        size_t lacking_count, lacking_cap;
         struct map *by_gvk, *by_kind, *by_plural; /* values are struct kube_resource * */
 };
 

@@ -160,15 +160,14 @@ a_restart_leaves_it_so() {
 	assert_eq 0 "$(audit_count --user truce --since "$MARK" --verb patch,create --namespace "$NS")" 'writes of a restart'
 }
 
-# The one that has it lets it go; then it is the other's, and the same object. Where the other was refused once more in
-# between, it tries again after a minute.
+# The one that has it lets it go; then it is the other's, and the same object.
 an_object_may_move() {
 	local uid
 	uid=$(got configmap shared '{.metadata.uid}')
 	git -C "$REPO" rm -q one/shared.yaml one/two.yaml
 	agent_mark
 	commit 'one wants nothing of it'
-	wait_until 120 from_is shared two
+	wait_until 30 from_is shared two
 	assert_eq "two:/ConfigMap:$NS/shared" "$(got configmap shared '{.metadata.annotations.argocd\.argoproj\.io/tracking-id}')"
 	assert_eq "$uid" "$(got configmap shared '{.metadata.uid}')" 'uid of what moved'
 	wait_until 30 all_are_synced 3

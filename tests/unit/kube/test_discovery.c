@@ -280,6 +280,8 @@ static void a_stale_group_keeps_what_was_known(void **state) {
         const struct kube_resource *r = kube_discovery_find_kind(f->d, STR("metrics.k8s.io"), STR("PodMetrics"));
         assert_non_null(r);
         assert_true(r->stale);
+        assert_true(kube_discovery_lacks(f->d, STR("metrics.k8s.io")));
+        assert_false(kube_discovery_lacks(f->d, STR("apps")));
         assert_true(str_starts(warning(f->d), STR("metrics.k8s.io/v1beta1: the server calls it stale")));
         /* Other groups are gone from the list: they are not served any more. */
         assert_null(kube_discovery_find_word(f->d, STR("deploy")));
