@@ -151,6 +151,8 @@ static void on_loaded(void *ctx, struct app *app) {
                 agent->hooks.trouble(agent->ctx, app, "name", &err);
                 return;
         }
+        if (e->wants_recall)
+                entry_render(e);
         if (e->wants_record)
                 entry_bring_back(e);
 }

@@ -6,6 +6,9 @@
  * commit that was applied last, which the inventory's status names, is fetched by its id and rendered instead: "the last
  * good revision stays in force until the next one renders" holds across a restart. It heals and never prunes: what the
  * newest commit wants to keep is not known.
+ *
+ * Before the first commit of a process the one that was applied last is read, where the repository still has it: only what
+ * a commit changed ends a hold and lets go of what the keeper has, also when the agent was away as it came.
  */
 #include "agent/agent_impl.h"
 
@@ -16,13 +19,19 @@
 #define RENDER_TIMEOUT_MS (60 * INT64_C(1000))
 #define MANIFEST_CACHE_IN_AGENT_BYTES (2 * MIB)
 
+enum render_kind {
+        RENDER_NEWEST,
+        RENDER_STAND_IN, /* the commit that was applied last, instead of the newest: fetched by its id if need be */
+        RENDER_RECALLED, /* the same, only to know what it wanted */
+};
+
 /* A commit on its way to a desired set, on a pool thread. */
 struct render {
         struct entry *entry;        /* NULL: nobody wants it any more */
         struct git_source *source;  /* kept by `hold` */
         struct poll_hold *hold;
         struct git_id commit;
-        bool fetch_first;           /* it is not the newest one, and may be fetched no more than by its id */
+        enum render_kind kind;
         struct arena *arena;        /* of ref and subject */
         struct str ref, subject;
         struct agent_timeline timeline;
@@ -72,7 +81,7 @@ static void run_render(void *ctx) {
                 .ctx = job->discovery,
         };
 
-        job->r = job->fetch_first ? fetch_by_id(job, deadline) : 0;
+        job->r = job->kind == RENDER_STAND_IN ? fetch_by_id(job, deadline) : 0;
         if (job->r >= 0)
                 job->r = manifest_render(job->source, &job->commit, &job->spec, job->cache->files, deadline, &set,
                                          &job->err);
@@ -134,11 +143,10 @@ static void put_in_force(struct entry *e, struct render *job) {
         arena_free(e->revision_arena);
         e->revision_arena = TAKE_PTR(job->arena);
         e->revision = (struct agent_revision){ .ref = job->ref, .subject = job->subject, .timeline = job->timeline,
-                                               .stands_in = job->fetch_first };
+                                               .stands_in = job->kind == RENDER_STAND_IN };
         e->revision.timeline.rendered_ms = loop_now_ms(agent->loop);
         git_id_hex(&set->commit, e->revision.commit);
-        set->stands_in = job->fetch_first;
-        e->told_settled = job->fetch_first;
+        set->stands_in = e->told_settled = e->revision.stands_in;
         agent->hooks.revision(agent->ctx, e->app, &e->revision, set, NULL);
         app_set_desired(e->app, set);
         tell_others(e);
@@ -156,12 +164,23 @@ static void lost(struct entry *e, const struct git_id *commit, struct err *err) 
         e->agent->hooks.trouble(e->agent->ctx, e->app, "last good commit", err);
 }
 
+/* A commit that is no longer there, or cannot be read now, is not remembered: what is new is then unknown, as at first. */
+static void recalled(struct entry *e, struct render *job) {
+        if (job->r == 0)
+                app_remember(e->app, TAKE_PTR(job->set));
+        entry_render(e);
+}
+
 static void ended(struct entry *e, struct render *job) {
-        if (job->r == 0 && !job->fetch_first)
+        if (job->kind == RENDER_RECALLED) {
+                recalled(e, job);
+                return;
+        }
+        if (job->r == 0 && job->kind == RENDER_NEWEST)
                 e->err.code = e->rejected.code = 0;
         if (job->r == 0)
                 put_in_force(e, job);
-        else if (job->fetch_first)
+        else if (job->kind == RENDER_STAND_IN)
                 lost(e, &job->commit, &job->err);
         else
                 reject(e, job->set, &job->err);
@@ -217,14 +236,49 @@ static struct render *render_new(struct entry *e, struct git_source *source, con
         return job;
 }
 
+/* A commit that is not the newest one. On the Git pool: a server may have to be asked for it. False: there is none. */
+static bool render_older(struct entry *e, enum render_kind kind, struct str hex, struct str ref, struct str subject) {
+        struct git_source *source = poll_source(e->poll);
+        struct git_id commit;
+
+        if (!source || !git_id_from_hex(hex, &commit) || (e->has_news && git_id_eq(&commit, &e->news.commit)))
+                return false;
+        struct render *job = render_new(e, source, &commit, ref, subject);
+        job->kind = kind;
+        job->timeout_ms = e->agent->config->agent.git_timeout_ms;
+        loop_work_start(e->agent->loop, LOOP_POOL_GIT, run_render, rendered, job);
+        return true;
+}
+
+/* Is the commit that was applied last to be read first? entry_render() is called again then. */
+static bool recalls(struct entry *e) {
+        _cleanup_(arena_freep) struct arena *a = NULL;
+        const struct value *record;
+
+        if (e->recalled || e->revision.commit[0])
+                return false;
+        e->wants_recall = !app_inventory(e->app);
+        if (e->wants_recall) {
+                app_load(e->app);
+                return true;
+        }
+        e->recalled = true;
+        a = arena_new(0);
+        return json_parse(app_status_text(e->app), a, &record, NULL) == 0 &&
+               render_older(e, RENDER_RECALLED, app_recorded_commit(e->app, record), STR(""), STR(""));
+}
+
 void entry_render(struct entry *e) {
         if (!e->has_news || !e->agent->discovered)
                 return;
         if (e->render) {
-                e->render_again = true;
-                atomic_store(&e->render->cancelled, true);
+                /* After one that is recalled comes what is the newest then. */
+                e->render_again = e->render->kind != RENDER_RECALLED;
+                atomic_store(&e->render->cancelled, e->render_again);
                 return;
         }
+        if (recalls(e))
+                return;
         struct render *job = render_new(e, e->news.source, &e->news.commit, e->news.ref, e->news.subject);
         job->timeline = (struct agent_timeline){ .noticed_ms = e->news.noticed_ms, .fetched_ms = e->news.fetched_ms };
         loop_work_start(e->agent->loop, LOOP_POOL_CPU, run_render, rendered, job);
@@ -235,19 +289,6 @@ void entry_drop_render(struct entry *e) {
                 return;
         e->render->entry = NULL;
         atomic_store(&e->render->cancelled, true);
-}
-
-/* A commit that is not the newest one. On the Git pool: a server may have to be asked for it. */
-static void render_older(struct entry *e, struct str hex, struct str ref, struct str subject) {
-        struct git_source *source = poll_source(e->poll);
-        struct git_id commit;
-
-        if (!source || !git_id_from_hex(hex, &commit) || (e->has_news && git_id_eq(&commit, &e->news.commit)))
-                return;
-        struct render *job = render_new(e, source, &commit, ref, subject);
-        job->fetch_first = true;
-        job->timeout_ms = e->agent->config->agent.git_timeout_ms;
-        loop_work_start(e->agent->loop, LOOP_POOL_GIT, run_render, rendered, job);
 }
 
 void entry_bring_back(struct entry *e) {
@@ -263,7 +304,7 @@ void entry_bring_back(struct entry *e) {
         }
         a = arena_new(0);
         if (json_parse(app_status_text(e->app), a, &record, NULL) == 0)
-                render_older(e, app_recorded_commit(e->app, record), value_text(value_getc(record, "ref")),
+                render_older(e, RENDER_STAND_IN, app_recorded_commit(e->app, record), value_text(value_getc(record, "ref")),
                              value_text(value_getc(record, "subject")));
 }
 
@@ -271,5 +312,5 @@ void entry_rebind(struct entry *e) {
         if (!e->rejected.code && !e->revision.stands_in)
                 entry_render(e);
         else if (!e->render)
-                render_older(e, str_from(e->revision.commit), e->revision.ref, e->revision.subject);
+                render_older(e, RENDER_STAND_IN, str_from(e->revision.commit), e->revision.ref, e->revision.subject);
 }

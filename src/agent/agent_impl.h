@@ -30,6 +30,8 @@ struct entry {
         bool told_settled;          /* of the commit in force */
         bool wants_record;          /* the stored status is being read, to bring the last good commit back */
         bool brought_back;          /* that has been tried to its end */
+        bool wants_recall;          /* the stored status is being read, for the commit that was applied last */
+        bool recalled;              /* what that one wanted is known, as far as it can be */
 };
 
 /* Parsed files. A render that outlives the agent keeps it, so that the agent need not wait for pool threads. */

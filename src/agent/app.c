@@ -46,6 +46,7 @@ void app_free(struct app *app) {
         types_free(app->types);
         inventory_free(app->inventory);
         desired_set_free(app->desired);
+        desired_set_free(app->remembered);
         free(app->crds);
         told_clear(&app->told_crd);
         told_clear(&app->told_slow);
@@ -193,10 +194,13 @@ static bool was_attempted(struct app *app) {
         return json_parse(store_status(app->store), a, &status, NULL) == 0 && str_eqc(app_applied_commit(status), hex);
 }
 
-static void look_only(struct app *app) {
+/* The set that is in force was by then: drift is only looked at without self-heal. */
+static void look_only_again(struct app *app) {
         size_t at = 0;
         void *p;
 
+        if (!app->desired || !app->inventory || app->config->self_heal || !was_attempted(app))
+                return;
         while (map_next(app->items, &at, NULL, &p))
                 ((struct item *)p)->look_only = app->mode == DECIDE_AUTO;
 }
@@ -233,8 +237,7 @@ static void loaded(void *ctx, struct inventory *inv, const struct err *err) {
         app->err.code = 0;
         inventory_free(app->inventory);
         app->inventory = inv;
-        if (app->desired && !app->config->self_heal && was_attempted(app))
-                look_only(app);
+        look_only_again(app);
         note_all_again(app);
         app->env.hooks.loaded(app->env.ctx, app);
         app_kick(app);
@@ -258,8 +261,14 @@ static bool inventory_is_at_hand(struct app *app) {
         return true;
 }
 
+void app_remember(struct app *app, struct desired_set *set) {
+        desired_set_free(app->remembered);
+        app->remembered = set;
+}
+
 void app_set_desired(struct app *app, struct desired_set *set) {
-        struct desired_set *old = app->desired;
+        bool is_first = !app->desired;
+        struct desired_set *old = is_first ? TAKE_PTR(app->remembered) : app->desired;
         uint64_t epoch = cluster_begin_epoch(app->env.cluster);
 
         loop_timer_stop(app->retry);
@@ -273,6 +282,8 @@ void app_set_desired(struct app *app, struct desired_set *set) {
                 if (set->objects[i].id.n)
                         set_item(app, &set->objects[i], desired_find(old, set->objects[i].id), epoch);
         }
+        if (is_first)
+                look_only_again(app);
         app_prune_free(TAKE_PTR(app->prune));
         app_census_clear(app);
         told_clear(&app->told_crd);

@@ -194,6 +194,8 @@ void app_set_sync_options(struct app *app, const struct app_sync_options *option
 
 /* Puts a set in force (taken). The inventory is read first when it was not yet. */
 void app_set_desired(struct app *app, struct desired_set *set);
+/* Before the first set: what was in force before this process (taken). What the first one changes is seen by it. */
+void app_remember(struct app *app, struct desired_set *set);
 const struct desired_set *app_desired(const struct app *app);
 
 /* Reads inventory and status though no set is in force; hooks.loaded() when they are there. */

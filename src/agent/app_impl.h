@@ -104,6 +104,7 @@ struct app {
         bool inventory_dirty;
         unsigned save_failures;       /* in a row */
         struct desired_set *desired;
+        struct desired_set *remembered; /* of an earlier process, until the first one is in force; may be NULL */
         struct map *items;            /* id → struct item */
         struct queue queue[STAGE_COUNT];
         unsigned running;
