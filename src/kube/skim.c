@@ -72,6 +72,14 @@ bool skim_member(struct str json, struct str key, struct str *ret_raw) {
         return false;
 }
 
+/* Escapes are not read here, and control characters are no JSON. */
+static bool is_plain(struct str text) {
+        for (size_t i = 0; i < text.n; i++)
+                if (text.p[i] == '\\' || text.p[i] == '"' || (unsigned char)text.p[i] < 0x20)
+                        return false;
+        return true;
+}
+
 bool skim_string(struct str json, struct str key, struct str *ret_text) {
         struct str raw;
 
@@ -79,7 +87,7 @@ bool skim_string(struct str json, struct str key, struct str *ret_text) {
                 return false;
 
         struct str text = str_sub(raw, 1, raw.n - 1);
-        if (str_find(text, '\\', 0) >= 0 || str_find(text, '"', 0) >= 0)
+        if (!is_plain(text))
                 return false;
         *ret_text = text;
         return true;

@@ -203,9 +203,12 @@ static void check_owners(struct making *m, const struct value *meta) {
                 check_owner(m, owners->list.items[i]);
 }
 
-/* Annotations that say how to sync. */
+/* Annotations that say how to sync. null is "" in the cluster, and here. */
 
+/* An empty one names no hook. */
 static void on_hook(struct making *m, const struct value_member *e) {
+        if (str_trim(value_text(e->value)).n == 0)
+                return;
         making_error(m, ERR_UNSUPPORTED, e->line, "%.*s: hooks are not implemented yet", STR_FMT(e->key));
 }
 
@@ -276,7 +279,7 @@ static void check_annotations(struct making *m, const struct value *v, const str
         for (size_t i = 0; i < ARRAY_LEN(annotations); i++) {
                 const struct value_member *e = value_member_find(map, str_from(annotations[i].key));
 
-                if (e && value_is(e->value, VALUE_STRING))
+                if (e && (value_is(e->value, VALUE_STRING) || value_is(e->value, VALUE_NULL)))
                         annotations[i].on(m, e);
         }
         m->o.skip_reconcile = manifest_value_is_skipped(v);

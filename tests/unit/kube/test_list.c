@@ -380,6 +380,7 @@ static void a_member_is_found_without_a_tree(void **state) {
         assert_false(skim_member(json, STR("x"), &raw));
         assert_false(skim_string(json, STR("b"), &raw));
         assert_false(skim_string(STR("{\"a\":\"\\u0041\"}"), STR("a"), &raw));
+        assert_false(skim_string(STR("{\"a\":\"1\t2\"}"), STR("a"), &raw));
 }
 
 static void damaged_text_has_no_members(void **state) {
