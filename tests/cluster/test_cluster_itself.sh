@@ -229,7 +229,7 @@ replicas_become() {
 hpa_scales_by_written_metrics() {
 	deployment busy 1 | kc person apply --server-side -f -
 	kc person -n "$NS" autoscale deployment busy --min=1 --max=4 --cpu=50%
-	wait_until 20 kc person -n "$NS" rollout status deployment/busy --timeout=1s
+	wait_until 60 kc person -n "$NS" rollout status deployment/busy --timeout=1s
 	wait_until 60 replicas_become 90m 4
 	kc person -n "$NS" get deployment busy --show-managed-fields \
 		-o 'jsonpath={range .metadata.managedFields[*]}{.manager}/{.subresource}{"\n"}{end}' |
