@@ -25,7 +25,9 @@ stop_demo() {
 	OUT=$(<"$STORY")
 }
 
+# The file is empty at once: what is looked for in it stands in the story before, too.
 start_demo() {
+	: >"$STORY"
 	env TMPDIR="$WORK/tmp" "$TRUCE" demo "$@" >"$STORY" 2>&1 &
 	AGENT_PID=$!
 }
