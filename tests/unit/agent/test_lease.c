@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../own/own_test.h"
 #include "agent/lease.h"
-
-static struct arena *a;
-
-static int setup(void **state) {
-        (void)state;
-        a = arena_new(0);
-        return 0;
-}
-
-static int teardown(void **state) {
-        (void)state;
-        arena_free(a);
-        return 0;
-}
+#include "arena_test.h"
 
 #define AT_NOON ",'time':'2026-12-01T12:00:00Z'"
 #define NOON_MS INT64_C(1796126400000)

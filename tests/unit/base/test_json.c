@@ -7,20 +7,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
-
-static struct arena *a;
-
-static int begin(void **state) {
-        (void)state;
-        a = arena_new(0);
-        return 0;
-}
-
-static int end(void **state) {
-        (void)state;
-        arena_free(a);
-        return 0;
-}
+#include "arena_test.h"
 
 static void assert_reads(struct str text, const char *canonical) {
         const struct value *v;
@@ -217,20 +204,20 @@ static void the_text_need_not_end_in_a_nul(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(every_kind_is_read, begin, end),
-                cmocka_unit_test_setup_teardown(a_bare_scalar_is_a_text, begin, end),
-                cmocka_unit_test_setup_teardown(numbers_keep_their_text_exactly, begin, end),
-                cmocka_unit_test_setup_teardown(numbers_that_look_like_our_own_spelling_survive, begin, end),
-                cmocka_unit_test_setup_teardown(integers_have_their_kinds, begin, end),
-                cmocka_unit_test_setup_teardown(escapes_are_decoded, begin, end),
-                cmocka_unit_test_setup_teardown(nuls_survive_in_texts_and_keys, begin, end),
-                cmocka_unit_test_setup_teardown(the_last_of_equal_keys_wins, begin, end),
-                cmocka_unit_test_setup_teardown(what_other_parsers_let_pass_is_refused, begin, end),
-                cmocka_unit_test_setup_teardown(bytes_that_are_no_utf8_are_refused, begin, end),
-                cmocka_unit_test_setup_teardown(the_message_names_the_byte_and_never_the_text, begin, end),
-                cmocka_unit_test_setup_teardown(depth_is_capped, begin, end),
-                cmocka_unit_test_setup_teardown(long_texts_are_read_and_too_long_ones_refused, begin, end),
-                cmocka_unit_test_setup_teardown(the_text_need_not_end_in_a_nul, begin, end),
+                cmocka_unit_test_setup_teardown(every_kind_is_read, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_bare_scalar_is_a_text, setup, teardown),
+                cmocka_unit_test_setup_teardown(numbers_keep_their_text_exactly, setup, teardown),
+                cmocka_unit_test_setup_teardown(numbers_that_look_like_our_own_spelling_survive, setup, teardown),
+                cmocka_unit_test_setup_teardown(integers_have_their_kinds, setup, teardown),
+                cmocka_unit_test_setup_teardown(escapes_are_decoded, setup, teardown),
+                cmocka_unit_test_setup_teardown(nuls_survive_in_texts_and_keys, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_last_of_equal_keys_wins, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_other_parsers_let_pass_is_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(bytes_that_are_no_utf8_are_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_message_names_the_byte_and_never_the_text, setup, teardown),
+                cmocka_unit_test_setup_teardown(depth_is_capped, setup, teardown),
+                cmocka_unit_test_setup_teardown(long_texts_are_read_and_too_long_ones_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_text_need_not_end_in_a_nul, setup, teardown),
         };
 
         return cmocka_run_group_tests_name("json", tests, NULL, NULL);

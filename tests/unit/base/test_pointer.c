@@ -7,20 +7,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
-
-static struct arena *a;
-
-static int begin(void **state) {
-        (void)state;
-        a = arena_new(0);
-        return 0;
-}
-
-static int end(void **state) {
-        (void)state;
-        arena_free(a);
-        return 0;
-}
+#include "arena_test.h"
 
 /* One key for each rule of RFC 6901: the empty one, both escapes, and characters that mean nothing to a pointer. */
 static const char document[] = "{\"list\":[\"x\",\"y\"],\"\":0,\"app.kubernetes.io/name\":1,\"50%\":2,\"x^y\":3,"
@@ -111,11 +98,11 @@ static void printed_tokens_are_read_back(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(pointers_name_what_the_rfc_says, begin, end),
-                cmocka_unit_test_setup_teardown(what_is_not_there_is_null, begin, end),
-                cmocka_unit_test_setup_teardown(escapes_are_decoded_once, begin, end),
-                cmocka_unit_test_setup_teardown(bad_pointers_are_the_user_s_error, begin, end),
-                cmocka_unit_test_setup_teardown(printed_tokens_are_read_back, begin, end),
+                cmocka_unit_test_setup_teardown(pointers_name_what_the_rfc_says, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_not_there_is_null, setup, teardown),
+                cmocka_unit_test_setup_teardown(escapes_are_decoded_once, setup, teardown),
+                cmocka_unit_test_setup_teardown(bad_pointers_are_the_user_s_error, setup, teardown),
+                cmocka_unit_test_setup_teardown(printed_tokens_are_read_back, setup, teardown),
         };
 
         return cmocka_run_group_tests_name("pointer", tests, NULL, NULL);

@@ -7,21 +7,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
-
-/* The arena of the test at hand. */
-static struct arena *a;
-
-static int begin(void **state) {
-        (void)state;
-        a = arena_new(0);
-        return 0;
-}
-
-static int end(void **state) {
-        (void)state;
-        arena_free(a);
-        return 0;
-}
+#include "arena_test.h"
 
 static const struct value *json(const char *text) {
         const struct value *v;
@@ -277,20 +263,20 @@ static void kinds_have_names_for_people(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(numbers_keep_what_the_text_said, begin, end),
-                cmocka_unit_test_setup_teardown(a_map_is_sorted_and_its_last_equal_key_wins, begin, end),
-                cmocka_unit_test_setup_teardown(large_maps_sort_stably, begin, end),
-                cmocka_unit_test_setup_teardown(keys_are_copied_at_the_end, begin, end),
-                cmocka_unit_test_setup_teardown(dropped_builders_leave_nothing, begin, end),
-                cmocka_unit_test_setup_teardown(reading_accepts_anything, begin, end),
-                cmocka_unit_test_setup_teardown(with_sets_replaces_and_removes, begin, end),
-                cmocka_unit_test_setup_teardown(with_path_makes_maps_and_removes_leaves, begin, end),
-                cmocka_unit_test_setup_teardown(a_copy_outlives_its_original, begin, end),
-                cmocka_unit_test_setup_teardown(order_and_equality_agree, begin, end),
-                cmocka_unit_test_setup_teardown(lines_do_not_count, begin, end),
-                cmocka_unit_test_setup_teardown(canonical_text_has_the_least_escapes, begin, end),
-                cmocka_unit_test_setup_teardown(pretty_text_is_indented, begin, end),
-                cmocka_unit_test_setup_teardown(kinds_have_names_for_people, begin, end),
+                cmocka_unit_test_setup_teardown(numbers_keep_what_the_text_said, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_map_is_sorted_and_its_last_equal_key_wins, setup, teardown),
+                cmocka_unit_test_setup_teardown(large_maps_sort_stably, setup, teardown),
+                cmocka_unit_test_setup_teardown(keys_are_copied_at_the_end, setup, teardown),
+                cmocka_unit_test_setup_teardown(dropped_builders_leave_nothing, setup, teardown),
+                cmocka_unit_test_setup_teardown(reading_accepts_anything, setup, teardown),
+                cmocka_unit_test_setup_teardown(with_sets_replaces_and_removes, setup, teardown),
+                cmocka_unit_test_setup_teardown(with_path_makes_maps_and_removes_leaves, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_copy_outlives_its_original, setup, teardown),
+                cmocka_unit_test_setup_teardown(order_and_equality_agree, setup, teardown),
+                cmocka_unit_test_setup_teardown(lines_do_not_count, setup, teardown),
+                cmocka_unit_test_setup_teardown(canonical_text_has_the_least_escapes, setup, teardown),
+                cmocka_unit_test_setup_teardown(pretty_text_is_indented, setup, teardown),
+                cmocka_unit_test_setup_teardown(kinds_have_names_for_people, setup, teardown),
         };
 
         return cmocka_run_group_tests_name("value", tests, NULL, NULL);

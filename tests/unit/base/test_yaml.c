@@ -8,23 +8,11 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "arena_test.h"
 
-static struct arena *a;
 static const struct yaml_document *docs;
 static size_t count;
 static struct err err;
-
-static int begin(void **state) {
-        (void)state;
-        a = arena_new(0);
-        return 0;
-}
-
-static int end(void **state) {
-        (void)state;
-        arena_free(a);
-        return 0;
-}
 
 static int parse(struct str text) {
         err = (struct err){ 0 };
@@ -519,39 +507,39 @@ static void a_key_too_long_for_one_line_is_read_back(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(every_value_knows_its_line, begin, end),
-                cmocka_unit_test_setup_teardown(null_and_bool_know_their_lines_too, begin, end),
-                cmocka_unit_test_setup_teardown(crlf_is_one_line_break, begin, end),
-                cmocka_unit_test_setup_teardown(utf16_counts_lines_like_utf8, begin, end),
-                cmocka_unit_test_setup_teardown(documents_know_where_they_begin, begin, end),
-                cmocka_unit_test_setup_teardown(nothing_is_no_value_but_null_is, begin, end),
-                cmocka_unit_test_setup_teardown(documents_before_a_broken_one_are_kept, begin, end),
-                cmocka_unit_test_setup_teardown(the_line_of_a_mistake_is_named, begin, end),
-                cmocka_unit_test_setup_teardown(the_code_alone_is_enough, begin, end),
-                cmocka_unit_test_setup_teardown(messages_never_quote_a_value, begin, end),
-                cmocka_unit_test_setup_teardown(duplicate_keys_are_noted_with_both_lines, begin, end),
-                cmocka_unit_test_setup_teardown(keys_that_become_the_same_text_are_duplicates, begin, end),
-                cmocka_unit_test_setup_teardown(notes_stay_with_their_document, begin, end),
-                cmocka_unit_test_setup_teardown(overriding_a_merge_is_no_duplicate, begin, end),
-                cmocka_unit_test_setup_teardown(aliases_carry_the_lines_of_their_anchor, begin, end),
-                cmocka_unit_test_setup_teardown(a_directive_goes_with_the_document_after_it, begin, end),
-                cmocka_unit_test_setup_teardown(content_on_the_marker_s_line_is_kept, begin, end),
-                cmocka_unit_test_setup_teardown(depth_is_capped, begin, end),
-                cmocka_unit_test_setup_teardown(four_hundred_kilobytes_of_brackets_are_refused_at_once, begin, end),
-                cmocka_unit_test_setup_teardown(depth_counts_through_aliases, begin, end),
-                cmocka_unit_test_setup_teardown(billion_laughs_are_refused, begin, end),
-                cmocka_unit_test_setup_teardown(laughs_through_merges_are_refused, begin, end),
-                cmocka_unit_test_setup_teardown(nodes_of_a_file_are_capped, begin, end),
-                cmocka_unit_test_setup_teardown(documents_of_a_file_are_capped, begin, end),
-                cmocka_unit_test_setup_teardown(scalars_are_capped, begin, end),
-                cmocka_unit_test_setup_teardown(the_file_is_capped, begin, end),
-                cmocka_unit_test_setup_teardown(many_anchors_do_not_slow_a_file_down, begin, end),
-                cmocka_unit_test_setup_teardown(values_print_in_block_style, begin, end),
-                cmocka_unit_test_setup_teardown(text_that_could_be_misread_is_quoted, begin, end),
-                cmocka_unit_test_setup_teardown(ordinary_text_is_not_quoted, begin, end),
-                cmocka_unit_test_setup_teardown(lines_print_as_a_block, begin, end),
-                cmocka_unit_test_setup_teardown(keys_are_quoted_like_text, begin, end),
-                cmocka_unit_test_setup_teardown(a_key_too_long_for_one_line_is_read_back, begin, end),
+                cmocka_unit_test_setup_teardown(every_value_knows_its_line, setup, teardown),
+                cmocka_unit_test_setup_teardown(null_and_bool_know_their_lines_too, setup, teardown),
+                cmocka_unit_test_setup_teardown(crlf_is_one_line_break, setup, teardown),
+                cmocka_unit_test_setup_teardown(utf16_counts_lines_like_utf8, setup, teardown),
+                cmocka_unit_test_setup_teardown(documents_know_where_they_begin, setup, teardown),
+                cmocka_unit_test_setup_teardown(nothing_is_no_value_but_null_is, setup, teardown),
+                cmocka_unit_test_setup_teardown(documents_before_a_broken_one_are_kept, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_line_of_a_mistake_is_named, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_code_alone_is_enough, setup, teardown),
+                cmocka_unit_test_setup_teardown(messages_never_quote_a_value, setup, teardown),
+                cmocka_unit_test_setup_teardown(duplicate_keys_are_noted_with_both_lines, setup, teardown),
+                cmocka_unit_test_setup_teardown(keys_that_become_the_same_text_are_duplicates, setup, teardown),
+                cmocka_unit_test_setup_teardown(notes_stay_with_their_document, setup, teardown),
+                cmocka_unit_test_setup_teardown(overriding_a_merge_is_no_duplicate, setup, teardown),
+                cmocka_unit_test_setup_teardown(aliases_carry_the_lines_of_their_anchor, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_directive_goes_with_the_document_after_it, setup, teardown),
+                cmocka_unit_test_setup_teardown(content_on_the_marker_s_line_is_kept, setup, teardown),
+                cmocka_unit_test_setup_teardown(depth_is_capped, setup, teardown),
+                cmocka_unit_test_setup_teardown(four_hundred_kilobytes_of_brackets_are_refused_at_once, setup, teardown),
+                cmocka_unit_test_setup_teardown(depth_counts_through_aliases, setup, teardown),
+                cmocka_unit_test_setup_teardown(billion_laughs_are_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(laughs_through_merges_are_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(nodes_of_a_file_are_capped, setup, teardown),
+                cmocka_unit_test_setup_teardown(documents_of_a_file_are_capped, setup, teardown),
+                cmocka_unit_test_setup_teardown(scalars_are_capped, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_file_is_capped, setup, teardown),
+                cmocka_unit_test_setup_teardown(many_anchors_do_not_slow_a_file_down, setup, teardown),
+                cmocka_unit_test_setup_teardown(values_print_in_block_style, setup, teardown),
+                cmocka_unit_test_setup_teardown(text_that_could_be_misread_is_quoted, setup, teardown),
+                cmocka_unit_test_setup_teardown(ordinary_text_is_not_quoted, setup, teardown),
+                cmocka_unit_test_setup_teardown(lines_print_as_a_block, setup, teardown),
+                cmocka_unit_test_setup_teardown(keys_are_quoted_like_text, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_key_too_long_for_one_line_is_read_back, setup, teardown),
         };
 
         return cmocka_run_group_tests_name("yaml", tests, NULL, NULL);

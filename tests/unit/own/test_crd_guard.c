@@ -2,20 +2,7 @@
 #include "own_test.h"
 #include "own/crd_guard.h"
 #include "own/decide.h"
-
-static struct arena *a;
-
-static int begin(void **state) {
-        (void)state;
-        a = arena_new(0);
-        return 0;
-}
-
-static int end(void **state) {
-        (void)state;
-        arena_free(a);
-        return 0;
-}
+#include "arena_test.h"
 
 #define STRING   "{'type':'string'}"
 #define INTEGER  "{'type':'integer'}"
@@ -233,7 +220,7 @@ static void a_decision_refuses_before_anything_is_sent(void **state) {
         assert_int_equal(d.verdict, DECIDE_DRY_RUN);
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
         const struct CMUnitTest tests[] = {

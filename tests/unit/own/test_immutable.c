@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "own_test.h"
 #include "own/immutable.h"
-
-static struct arena *a;
-
-static int begin(void **state) {
-        (void)state;
-        a = arena_new(0);
-        return 0;
-}
-
-static int end(void **state) {
-        (void)state;
-        arena_free(a);
-        return 0;
-}
+#include "arena_test.h"
 
 static const struct value *object(const char *api, const char *kind, const char *body) {
         return json(a, arena_strf(a, "{'apiVersion':'%s','kind':'%s','metadata':{'name':'x','namespace':'shop'},%s}",
@@ -188,7 +175,7 @@ static void lists_of_other_lengths_are_told_whole(void **state) {
         (void)state;
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
         const struct CMUnitTest tests[] = {

@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "own_test.h"
-
-static struct arena *a;
-
-static int setup(void **state) {
-        (void)state;
-        a = arena_new(0);
-        return 0;
-}
-
-static int teardown(void **state) {
-        (void)state;
-        arena_free(a);
-        return 0;
-}
+#include "arena_test.h"
 
 #define ENTRY(manager, op, sub, fields)                                                                                \
         "{'manager':'" manager "','operation':'" op "','subresource':'" sub                                            \

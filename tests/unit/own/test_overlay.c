@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "own_test.h"
 #include "own/overlay.h"
-
-static struct arena *a;
-
-static int begin(void **state) {
-        (void)state;
-        a = arena_new(0);
-        return 0;
-}
-
-static int end(void **state) {
-        (void)state;
-        arena_free(a);
-        return 0;
-}
+#include "arena_test.h"
 
 static void expect(const char *api_version, const char *kind, const char *base, const char *top, const char *want) {
         const struct schema *type = schema_builtin(a, str_from(api_version), str_from(kind));
@@ -53,9 +40,9 @@ static void what_has_one_owner_is_replaced_whole(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(maps_are_merged_and_values_replaced, begin, end),
-                cmocka_unit_test_setup_teardown(items_are_matched_by_their_keys_with_defaults, begin, end),
-                cmocka_unit_test_setup_teardown(what_has_one_owner_is_replaced_whole, begin, end),
+                cmocka_unit_test_setup_teardown(maps_are_merged_and_values_replaced, setup, teardown),
+                cmocka_unit_test_setup_teardown(items_are_matched_by_their_keys_with_defaults, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_has_one_owner_is_replaced_whole, setup, teardown),
         };
 
         return cmocka_run_group_tests_name("overlay", tests, NULL, NULL);

@@ -2,20 +2,7 @@
 #include "own_test.h"
 
 #include "own/path_read.h"
-
-static struct arena *a;
-
-static int setup(void **state) {
-        (void)state;
-        a = arena_new(0);
-        return 0;
-}
-
-static int teardown(void **state) {
-        (void)state;
-        arena_free(a);
-        return 0;
-}
+#include "arena_test.h"
 
 static struct field_path path(const char *text) {
         struct field_path p;

@@ -2,21 +2,9 @@
 #include "own_test.h"
 #include "own/fingerprint.h"
 #include "own/proof.h"
+#include "arena_test.h"
 
-static struct arena *a;
 static const struct hash_key key = { 3, 4 };
-
-static int setup(void **state) {
-        (void)state;
-        a = arena_new(0);
-        return 0;
-}
-
-static int teardown(void **state) {
-        (void)state;
-        arena_free(a);
-        return 0;
-}
 
 /* One case: what Git says, what is there, what we own. A Deployment unless the case names another kind. */
 struct claim {

@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "own_test.h"
+#include "decide_test.h"
 #include "own/policy.h"
 #include "own/scaler.h"
-
-static struct arena *a;
-static struct scaler_index *ix;
-
-static int begin(void **state) {
-        (void)state;
-        a = arena_new(0);
-        ix = scaler_index_new();
-        return 0;
-}
-
-static int end(void **state) {
-        (void)state;
-        scaler_index_free(ix);
-        arena_free(a);
-        return 0;
-}
 
 static const struct value *hpa(const char *name, const char *spec) {
         return json(

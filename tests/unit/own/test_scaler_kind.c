@@ -1,25 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "own_test.h"
+#include "decide_test.h"
 #include "own/scaler.h"
 
-static struct arena *a;
-static struct scaler_index *ix;
-
 static const struct scale_target web = { STR("apps"), STR("Deployment"), STR("shop"), STR("web") };
-
-static int begin(void **state) {
-        (void)state;
-        a = arena_new(0);
-        ix = scaler_index_new();
-        return 0;
-}
-
-static int end(void **state) {
-        (void)state;
-        scaler_index_free(ix);
-        arena_free(a);
-        return 0;
-}
 
 /* An object in namespace shop; `metadata` and `spec` are members, the former with a comma in front. */
 static const struct value *object(const char *api, const char *kind, const char *name, const char *metadata,
