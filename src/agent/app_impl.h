@@ -181,6 +181,9 @@ void app_look_free(struct look *look);
 bool app_superset_is_saved(struct app *app);
 bool app_namespace_is_ready(struct app *app);
 bool app_apply(struct app *app); /* true: something is left to do or under way */
+const struct kube_resource *app_served_resource(const struct app *app, const struct desired *d); /* NULL: its kind is not */
+/* Why it is parked, with what may be meant instead; a constant or in the arena. */
+const char *app_parked_reason(const struct app *app, const struct desired *d, struct arena *a);
 bool app_look_for_parked_kinds(struct app *app);
 void app_forget_parked_kinds(struct app *app);
 void app_tell_parked(struct app *app);

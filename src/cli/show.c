@@ -109,7 +109,7 @@ size_t show_failures(const struct show *s) {
 }
 
 size_t show_differences(const struct show *s) {
-        return s->totals.differ + s->totals.created + s->totals.pruned;
+        return s->totals.differ + s->totals.created + s->totals.parked + s->totals.pruned;
 }
 
 static void clear_progress(struct show *s) {
@@ -194,8 +194,9 @@ static size_t *total_of(struct diff_totals *t, enum outcome_kind kind) {
         case OUTCOME_DIFFERS:
                 return &t->differ;
         case OUTCOME_MISSING:
-        case OUTCOME_PARKED:
                 return &t->created;
+        case OUTCOME_PARKED:
+                return &t->parked;
         case OUTCOME_EXTRA:
                 return &t->pruned;
         default:

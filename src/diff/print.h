@@ -44,6 +44,7 @@ struct diff_style {
 struct diff_totals {
         size_t differ; /* objects with differences, those below not counted */
         size_t created, pruned, same, failed;
+        size_t parked; /* their kind is not served */
         int exit_code; /* shown at the end; negative: not shown */
 };
 

@@ -204,6 +204,7 @@ static void add_total(struct buf *out, size_t count, const char *what) {
 void print_totals(const struct diff_totals *t, struct buf *out) {
         add_total(out, t->differ, t->differ == 1 ? "object differs" : "objects differ");
         add_total(out, t->created, "to create");
+        add_total(out, t->parked, "parked");
         add_total(out, t->pruned, "to prune");
         add_total(out, t->failed, "failed");
         buf_addf(out, "%zu same", t->same);

@@ -101,7 +101,14 @@ a_mistyped_kind_deletes_nothing() {
 	truce sync --path deploy/web --name web
 	assert_eq 1 "$RC"
 	says 'kept        deploy/web'
+	says 'the cluster does not serve its kind yet; did you mean Deployment?'
 	is_there "$web" || fail 'it was pruned'
+	truce diff --path deploy/web --name web
+	says '1 parked'
+	sed -i 's,kind: Deploymnet,kind: Deployment,; s,apps/v1,extensions/v1beta1,' "$REPO/deploy/web/web.yaml"
+	commit 'an apiVersion of long ago'
+	truce diff --path deploy/web --name web
+	says 'the cluster does not serve its kind yet; Deployment is served as apps/v1'
 	put_web Deployment image
 	commit 'mended'
 	truce_ok sync --path deploy/web --name web

@@ -185,8 +185,10 @@ static void totals_name_what_there_is(void **state) {
         struct diff_printer p = { 0 };
 
         (void)state;
-        diff_print_end(&p, &(struct diff_totals){ 2, 1, 3, 10, 4, 2 }, &out);
-        assert_string_equal(out.p, "2 objects differ · 1 to create · 3 to prune · 4 failed · 10 same · exit 2\n");
+        diff_print_end(&p, &(struct diff_totals){ .differ = 2, .created = 1, .parked = 5, .pruned = 3, .same = 10, .failed = 4,
+                                                    .exit_code = 2 },
+                       &out);
+        assert_string_equal(out.p, "2 objects differ · 1 to create · 5 parked · 3 to prune · 4 failed · 10 same · exit 2\n");
         buf_clear(&out);
         diff_print_end(&p, &(struct diff_totals){ .differ = 1, .exit_code = -1 }, &out);
         assert_string_equal(out.p, "1 object differs · 0 same\n");
