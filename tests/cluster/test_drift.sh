@@ -8,7 +8,6 @@
 . "$(dirname "${BASH_SOURCE[0]}")/truce.sh"
 
 INSTALLATION=truce.dev/installation
-times=
 
 put_shop() {
 	put web.yaml <<-'YAML'
@@ -44,19 +43,6 @@ put_shop() {
 		  selector: {app: web}
 		  ports: [{name: http, port: 80, targetPort: 8080}]
 	YAML
-}
-
-# as_edited SED-SCRIPT KIND NAME: `kubectl edit` of a person whose editor is sed.
-as_edited() {
-	KUBE_EDITOR="sed -i $1" kc person edit "$2" "$3" -n "$NS" >/dev/null
-}
-
-# healed WHAT ID: waits until the log says so, and keeps the time for the last line of the test.
-healed() {
-	local line
-	agent_waits 20 "msg=\"healed\" obj=$2"
-	line=$(tail -n "+$LOG_FROM" "$LOG" | grep -F "msg=\"healed\" obj=$2" | tail -n 1)
-	times+="$1: ${line##*after_ms=}"$'\n'
 }
 
 live_is() {
@@ -245,10 +231,6 @@ without_self_heal_only_commits_are_applied() {
 	assert_eq web:1.6 "$(got deployment web '{.spec.template.spec.containers[0].image}')"
 	assert_eq on "$(got configmap flags '{.data.dark}')" 'a new commit applies everything'
 	agent_stop
-}
-
-print_times() {
-	printf 'from watch event to the end of the write, ms:\n%s' "$times"
 }
 
 cluster_begin

@@ -7,8 +7,6 @@
 # shellcheck source=tests/cluster/truce.sh
 . "$(dirname "${BASH_SOURCE[0]}")/truce.sh"
 
-times=
-
 put_shop() {
 	put web.yaml <<-'YAML'
 		apiVersion: apps/v1
@@ -37,19 +35,6 @@ put_shop() {
 		metadata: {name: flags}
 		data: {dark: "on", size: "3"}
 	YAML
-}
-
-as_edited() {
-	KUBE_EDITOR="sed -i $1" kc person edit "$2" "$3" -n "$NS" >/dev/null
-}
-
-# healed WHAT ID: waits until the log says so, and keeps the time for the last line of the test.
-healed() {
-	local line
-	agent_waits 30 "msg=\"healed\" obj=$2"
-	line=$(tail -n "+$LOG_FROM" "$LOG" | grep -F "msg=\"healed\" obj=$2" | tail -n 1)
-	line=${line##*after_ms=}
-	times+="$1: ${line%% *}"$'\n'
 }
 
 owners_of() {
@@ -231,10 +216,6 @@ for line in sys.stdin:
 print(f"{count} JSON patches, all of managedFields")
 sys.exit(0 if count >= 6 else "only so few")
 '
-}
-
-print_times() {
-	printf 'from watch event to the end of the last write, ms:\n%s' "$times"
 }
 
 cluster_begin

@@ -11,8 +11,12 @@
 #   truce_lists                LISTs of user truce since the last mark, whatever their pages
 #   serve_repo                 $REPO over HTTP at $URL, until the test ends; free_port prints a port
 #   got RESOURCE NAME PATH     a jsonpath of a live object in $NS
+#   as_edited SED-SCRIPT RESOURCE NAME
+#                              `kubectl edit` of a person whose editor is sed
+#   healed WHAT ID             waits until the log says so, and keeps the time; print_times, a last case, prints them
 
 MARK=
+heal_times=
 
 truce_begin() {
 	repo_begin test
@@ -70,6 +74,22 @@ truce_lists() {
 
 got() {
 	kc admin get "$1" "$2" -n "$NS" -o "jsonpath=$3"
+}
+
+as_edited() {
+	KUBE_EDITOR="sed -i $1" kc person edit "$2" "$3" -n "$NS" >/dev/null
+}
+
+healed() {
+	local line
+	agent_waits 30 "msg=\"healed\" obj=$2"
+	line=$(tail -n "+$LOG_FROM" "$LOG" | grep -F "msg=\"healed\" obj=$2" | tail -n 1)
+	line=${line##*after_ms=}
+	heal_times+="$1: ${line%% *}"$'\n'
+}
+
+print_times() {
+	printf 'from watch event to the end of the last write, ms:\n%s' "$heal_times"
 }
 
 exists() {
