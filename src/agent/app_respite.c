@@ -98,7 +98,7 @@ void item_note_write(struct item *item, const struct value *before, const struct
                 return;
         size_t count = fight_paths(before, after, ours, type, a, &paths);
         for (size_t i = 0; i < count; i++)
-                if (fight_note(&item->fights, &rule, paths[i], fight_opponent(owners, paths[i]), now_ms))
+                if (fight_note(&item->fights, &rule, paths[i], fight_opponent(owners, type, paths[i]), now_ms))
                         begin_pause(item, fight_find(&item->fights, paths[i]), now_ms, a);
 }
 

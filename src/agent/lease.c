@@ -20,10 +20,11 @@ static struct str written_at(const struct managed *m, const char *name) {
                 path_field(STR("annotations")),
                 path_field(str_from(name)),
         };
-        const struct managed_entry *owners[MANAGED_MAX_ENTRIES];
-        size_t count = managed_owners(m, (struct field_path){ path, ARRAY_LEN(path) }, owners, MANAGED_MAX_ENTRIES);
 
-        return count ? owners[0]->time : (struct str){ 0 };
+        for (size_t i = 0; i < m->count; i++)
+                if (!m->entries[i].broken && fieldset_contains(m->entries[i].set, (struct field_path){ path, ARRAY_LEN(path) }))
+                        return m->entries[i].time;
+        return (struct str){ 0 };
 }
 
 static bool has_times(const struct managed *m) {

@@ -67,7 +67,7 @@ void demo_replicas_owner(const struct value *object, struct buf *out) {
         if (managed_parse(object, a, &managed, NULL) < 0 ||
             field_path_from_dotted(STR("spec.replicas"), a, &path, NULL) < 0)
                 return;
-        size_t count = managed_owners(&managed, path, owners, ARRAY_LEN(owners));
+        size_t count = managed_owners(&managed, NULL, path, owners, ARRAY_LEN(owners));
         for (size_t i = 0; i < count && i < ARRAY_LEN(owners); i++) {
                 bool better = !newest || managed_is_ours(newest) || str_cmp(owners[i]->time, newest->time) > 0;
 

@@ -288,7 +288,7 @@ static const struct value *owners_value(const struct owners_view *v, const struc
         const struct managed_entry *owners[MANAGED_MAX_ENTRIES];
         struct value_list_builder list = { 0 };
         const struct managed *m = v->object->in.managed;
-        size_t count = m ? managed_owners(m, r->path, owners, MANAGED_MAX_ENTRIES) : 0;
+        size_t count = m ? managed_owners(m, v->object->in.type, r->path, owners, MANAGED_MAX_ENTRIES) : 0;
 
         for (size_t i = 0; i < count && i < MANAGED_MAX_ENTRIES; i++)
                 value_list_add(&list, entry_value(owners[i], a));

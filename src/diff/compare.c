@@ -88,12 +88,12 @@ static bool is_later(const struct managed_entry *x, const struct managed_entry *
 }
 
 /* The likeliest writer of the live value: the latest of those who own it, others before us. */
-static const struct managed_entry *writer_of(const struct managed *m, struct field_path path) {
+static const struct managed_entry *writer_of(const struct managed *m, const struct schema *type, struct field_path path) {
         const struct managed_entry *owners[MANAGED_MAX_ENTRIES], *best = NULL;
-        size_t count = managed_owners(m, path, owners, MANAGED_MAX_ENTRIES);
+        size_t count = managed_owners(m, type, path, owners, MANAGED_MAX_ENTRIES);
 
         if (count == 0)
-                count = managed_touching(m, path, owners, MANAGED_MAX_ENTRIES);
+                count = managed_touching(m, type, path, owners, MANAGED_MAX_ENTRIES);
         for (size_t i = 0; i < count && i < MANAGED_MAX_ENTRIES; i++) {
                 bool worse = best && managed_is_ours(owners[i]) && !managed_is_ours(best);
                 bool better = !best || (managed_is_ours(best) && !managed_is_ours(owners[i]));
@@ -104,8 +104,8 @@ static const struct managed_entry *writer_of(const struct managed *m, struct fie
         return best;
 }
 
-static struct diff_owner owner_of(const struct managed *m, struct field_path path) {
-        const struct managed_entry *e = writer_of(m, path);
+static struct diff_owner owner_of(const struct managed *m, const struct schema *type, struct field_path path) {
+        const struct managed_entry *e = writer_of(m, type, path);
 
         if (!e)
                 return (struct diff_owner){ .class = POLICY_UNKNOWN };
@@ -144,7 +144,7 @@ void walk_emit(struct walk *w, enum diff_kind kind, const struct value *before, 
         if (kind != DIFF_REMOVED)
                 e.git = field_path_find(w->desired, e.path, w->in->type);
         if (before)
-                e.owner = owner_of(&w->before_owners, e.path);
+                e.owner = owner_of(&w->before_owners, w->in->type, e.path);
         if (e.class == DIFF_OURS)
                 e.line = entry_line(w, kind, e.path);
         w->entries = mem_grow(w->entries, &w->cap, w->count + 1, sizeof *w->entries);

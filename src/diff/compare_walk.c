@@ -2,9 +2,9 @@
 #include "diff/compare_impl.h"
 
 /* Does anyone but us own what stands at the path, or something in it? */
-static bool is_others(const struct managed *m, struct field_path path) {
+static bool is_others(const struct managed *m, const struct schema *type, struct field_path path) {
         const struct managed_entry *owners[MANAGED_MAX_ENTRIES];
-        size_t count = managed_touching(m, path, owners, MANAGED_MAX_ENTRIES);
+        size_t count = managed_touching(m, type, path, owners, MANAGED_MAX_ENTRIES);
 
         for (size_t i = 0; i < count && i < MANAGED_MAX_ENTRIES; i++)
                 if (!managed_is_ours(owners[i]))
@@ -12,16 +12,19 @@ static bool is_others(const struct managed *m, struct field_path path) {
         return false;
 }
 
-static bool is_ours_in(const struct fieldset *set, struct field_path path) {
-        return fieldset_touches(set, path) || fieldset_covers(set, path, NULL);
+static bool is_ours_in(const struct fieldset *set, const struct schema *type, struct field_path path) {
+        return fieldset_touches(set, path) || fieldset_covers(set, type, path);
 }
 
 enum diff_class walk_class(const struct walk *w) {
+        const struct schema *type = w->in->type;
         struct field_path path = walk_path(w);
 
-        if (w->blind || path.count == 0 || is_ours_in(w->ours_after, path) || is_ours_in(w->ours_before, path))
+        if (w->blind || path.count == 0 || is_ours_in(w->ours_after, type, path) || is_ours_in(w->ours_before, type, path))
                 return DIFF_OURS;
-        return is_others(&w->after_owners, path) || is_others(&w->before_owners, path) ? DIFF_FOREIGN : DIFF_ADMISSION;
+        if (is_others(&w->after_owners, type, path) || is_others(&w->before_owners, type, path))
+                return DIFF_FOREIGN;
+        return DIFF_ADMISSION;
 }
 
 #define BIT(class) (1u << (class))

@@ -78,9 +78,9 @@ static int find_owners(struct truce_owners *o, const struct value *live, const s
         o->path = field_path_text(o->arena, path);
         o->entries = arena_alloc(o->arena, (m->count + 1) * sizeof *o->entries);
         if (path.count)
-                o->count = managed_owners(m, path, o->entries, m->count);
+                o->count = managed_owners(m, type, path, o->entries, m->count);
         else
-                o->count = managed_touching(m, path, o->entries, m->count);
+                o->count = managed_touching(m, type, path, o->entries, m->count);
         return 0;
 }
 

@@ -99,7 +99,7 @@ static const struct managed_entry *holder_of(const struct desk *d, const struct 
                 const struct managed_entry *e = &d->managed.entries[i];
 
                 if (str_eq(e->manager, w->manager) && str_eq(e->subresource, w->subresource) && !e->broken &&
-                    fieldset_covers(e->set, w->path, NULL))
+                    fieldset_covers(e->set, d->type, w->path))
                         return e;
         }
         return NULL;
@@ -252,7 +252,7 @@ static void due_handovers_below(struct desk *d, struct field_path p, struct path
         size_t count = fieldset_paths(fieldset_under(d->arena, d->ours->set, p), d->arena, &paths);
 
         for (size_t i = 0; i < count; i++) {
-                enum handover_kind kind = handover_decide(&d->managed, paths[i], HANDOVER_YIELD, false);
+                enum handover_kind kind = handover_decide(&d->managed, d->type, paths[i], HANDOVER_YIELD, false);
 
                 if (kind == HANDOVER_JUST_LEAVE)
                         d->needs_version = true;

@@ -51,7 +51,7 @@ static bool is_told_about(const struct desk *d, const struct managed_entry *e) {
 /* Only people's and leftovers', and this entry is the first of them: a path is told once. */
 static bool is_first_owner(const struct desk *d, const struct extra *x) {
         const struct managed_entry *owners[MANAGED_MAX_ENTRIES];
-        size_t count = managed_owners(&d->managed, x->path, owners, MANAGED_MAX_ENTRIES);
+        size_t count = managed_owners(&d->managed, d->type, x->path, owners, MANAGED_MAX_ENTRIES);
 
         for (size_t i = 0; i < count; i++)
                 if (!is_told_about(d, owners[i]))
@@ -125,7 +125,7 @@ static const char *owners_keep(const struct desk *d, struct field_path p) {
 
                 if (e->broken)
                         why = "left alone: an owner cannot be read";
-                else if (fieldset_touches(e->set, p) || fieldset_covers(e->set, p, NULL))
+                else if (fieldset_touches(e->set, p) || fieldset_covers(e->set, d->type, p))
                         why = owner_keeps(d, e);
         }
         return why;
@@ -185,11 +185,18 @@ static void tell(struct desk *d, const struct extra *x, const char *stays, const
                 take(d, x);
 }
 
+/* What an item of Git's is known by is there whether Git says it or a default does. */
+static bool is_key_of_item(const struct extra *x) {
+        const struct path_element *last = last_of(x->path), *item = last - 1;
+
+        return x->path.count > 1 && item->kind == PATH_KEY && last->kind == PATH_FIELD && value_get(item->value, last->name);
+}
+
 static bool is_worth_telling(struct desk *d, const struct extra *x) {
         const struct path_element *last = last_of(x->path);
         bool in_metadata = str_eqc(x->path.elements[0].name, "metadata");
 
-        if (last->kind == PATH_FIELD && str_eqc(last->name, LAST_APPLIED))
+        if ((last->kind == PATH_FIELD && str_eqc(last->name, LAST_APPLIED)) || is_key_of_item(x))
                 return false;
         /* An entry of nobody's holds whatever stood there: controllers' marks as well. */
         if (in_metadata && !desk_is_person(x->entry))
@@ -200,6 +207,14 @@ static bool is_worth_telling(struct desk *d, const struct extra *x) {
 
 static const struct schema *type_below(const struct schema *type, const struct path_element *e) {
         return e->kind == PATH_FIELD ? schema_field(type, e->name) : schema_item(type);
+}
+
+/* The `.` of a map or list whose content is others' by now, and is told as theirs. */
+static bool is_emptied(const struct desk *d, const struct extra *x) {
+        const struct value *live = field_path_find(d->in->live, x->path, d->type);
+
+        return x->node->count == 0 && value_count(live) > 0 &&
+               schema_is_granular(type_below(x->parent, last_of(x->path)), live);
 }
 
 static void look_at(struct desk *d, const struct extra *x);
@@ -226,7 +241,7 @@ static void look_at(struct desk *d, const struct extra *x) {
 
         if (!x->node->member || by_parts)
                 look_below(d, x);
-        else if (answer.action != POLICY_YIELD && is_worth_telling(d, x))
+        else if (answer.action != POLICY_YIELD && is_worth_telling(d, x) && !(stays && is_emptied(d, x)))
                 tell(d, x, stays, rule ? answer.place : NULL);
 }
 

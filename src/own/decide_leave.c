@@ -149,7 +149,7 @@ static void foretell_removal(struct desk *d, struct field_path p, const struct m
 
 static void leave_path(struct desk *d, struct field_path p, struct strips *s) {
         const struct managed_entry *owners[MAX_OWNERS];
-        size_t count = managed_touching(&d->managed, p, owners, MAX_OWNERS);
+        size_t count = managed_touching(&d->managed, d->type, p, owners, MAX_OWNERS);
         const struct managed_entry *loser = NULL;
         bool kept = false;
 

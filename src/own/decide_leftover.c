@@ -80,7 +80,7 @@ static void drop_last_applied(struct desk *d) {
         struct field_path p = field_path_dup(d->arena, (struct field_path){ elements, ARRAY_LEN(elements) });
         struct field_path parent = { p.elements, p.count - 1 };
         const struct managed_entry *owners[MANAGED_MAX_ENTRIES];
-        size_t count = managed_owners(&d->managed, p, owners, MANAGED_MAX_ENTRIES);
+        size_t count = managed_owners(&d->managed, d->type, p, owners, MANAGED_MAX_ENTRIES);
 
         if (!d->in->remove_extra || !count || !field_path_find(d->in->live, p, d->type) || desk_is_yielded(d, p))
                 return;

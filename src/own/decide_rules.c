@@ -28,7 +28,7 @@ static enum pattern_fit fit_before(const struct desk *d, size_t rule, struct fie
 }
 
 static void yield_by(struct desk *d, const struct policy_rule *r, struct field_path p) {
-        const struct managed_entry *owner = managed_other_owner(&d->managed, p, false);
+        const struct managed_entry *owner = managed_other_owner(&d->managed, d->type, p, false);
         struct decide_note note = { .kind = DECIDE_YIELDED, .rule = r->name, .place = r->place };
 
         if (desk_is_yielded(d, p))

@@ -156,7 +156,7 @@ static void remark_scaled(struct desk *d, const struct scale_path *s) {
 /* --- yielding --------------------------------------------------------------------------------------------------- */
 
 static bool is_ours(const struct desk *d, struct field_path p) {
-        return d->ours && !d->ours->broken && fieldset_covers(d->ours->set, p, NULL);
+        return d->ours && !d->ours->broken && fieldset_covers(d->ours->set, d->type, p);
 }
 
 /*
@@ -220,7 +220,7 @@ const struct value *desk_newborn(struct desk *d) {
 }
 
 static bool takes_back(const struct desk *d, const struct scale_path *s) {
-        return may_be_held(d, s) && (s->state.verdict == SCALE_STALE || managed_keeper_of(&d->managed, s->path));
+        return may_be_held(d, s) && (s->state.verdict == SCALE_STALE || managed_keeper_of(&d->managed, d->type, s->path));
 }
 
 bool desk_takes_replicas_back(const struct desk *d) {

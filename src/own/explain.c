@@ -72,9 +72,9 @@ static int rank(const struct managed_entry *e) {
         return managed_is_ours(e) ? 0 : managed_is_keeper(e) ? 1 : 2;
 }
 
-static const struct managed_entry *find_owner(const struct managed *m, struct field_path p, size_t *ret_count) {
+static const struct managed_entry *find_owner(const struct desk *d, struct field_path p, size_t *ret_count) {
         const struct managed_entry *owners[MANAGED_MAX_ENTRIES], *best = NULL;
-        size_t count = managed_owners(m, p, owners, MANAGED_MAX_ENTRIES);
+        size_t count = managed_owners(&d->managed, d->type, p, owners, MANAGED_MAX_ENTRIES);
 
         for (size_t i = 0; i < count && i < MANAGED_MAX_ENTRIES; i++)
                 if (!best || rank(owners[i]) > rank(best) ||
@@ -177,12 +177,12 @@ static struct explain_row row_of(struct explaining *x, struct field_path p) {
         const struct decide_note *note = note_of(x, p);
         bool differs = git && (!live || !value_equal(git, live));
 
-        set_owner(&row, find_owner(&d->managed, p, &row.owner_count));
+        set_owner(&row, find_owner(d, p, &row.owner_count));
         if (x->off)
                 row.fate = EXPLAIN_OFF;
         else if (note)
                 as_noted(x, &row, note);
-        else if (d->ours && !d->ours->broken && fieldset_covers(d->ours->set, p, NULL))
+        else if (d->ours && !d->ours->broken && fieldset_covers(d->ours->set, d->type, p))
                 as_owned(x, &row, git, differs);
         else if (git)
                 as_wanted(x, &row, differs);

@@ -270,16 +270,31 @@ bool fieldset_touches(const struct fieldset *set, struct field_path p) {
         return node && !fieldset_is_empty(node);
 }
 
-bool fieldset_covers(const struct fieldset *set, struct field_path p, size_t *ret_depth) {
-        size_t depth = 0;
-
-        while (set && depth < p.count && !(set->member && set->count == 0))
-                set = fieldset_child(set, &p.elements[depth++]);
-        if (!set || !set->member)
+/* Is the owner of this node alone, which holds the element, not the owner of that? */
+static bool is_granular(const struct schema *type, const struct path_element *e) {
+        switch (schema_form(type)) {
+        case SCHEMA_STRUCT:
+        case SCHEMA_MAP:
+        case SCHEMA_LIST_SET:
+        case SCHEMA_LIST_MAP:
+                return true;
+        case SCHEMA_DEDUCED:
+                return e->kind == PATH_FIELD;
+        default:
                 return false;
-        if (ret_depth)
-                *ret_depth = depth;
-        return true;
+        }
+}
+
+bool fieldset_covers(const struct fieldset *set, const struct schema *type, struct field_path p) {
+        for (size_t i = 0; set && i < p.count; i++) {
+                const struct path_element *e = &p.elements[i];
+
+                if (set->member && set->count == 0)
+                        return !is_granular(type, e);
+                set = fieldset_child(set, e);
+                type = e->kind == PATH_FIELD ? schema_field(type, e->name) : schema_item(type);
+        }
+        return set && set->member;
 }
 
 /* A set with nothing but `node` at the path. */

@@ -19,6 +19,7 @@
 #define TRUCE_OWN_FIELDSET_H
 
 #include "own/path.h"
+#include "own/schema.h"
 
 struct fieldset_child;
 
@@ -65,10 +66,11 @@ const struct fieldset *fieldset_subtract_whole(struct arena *a, const struct fie
 /* Is exactly this path a member? */
 bool fieldset_contains(const struct fieldset *set, struct field_path p);
 /*
- * Does the set own what stands at the path: the path is a member, or an ancestor is a leaf (an atomic node, a scalar or
- * an owned `{}`)? The length of the owning path goes to *ret_depth when not NULL.
+ * Does the set own what stands at the path: the path is a member, or an ancestor is a leaf that has one owner as a whole?
+ * A leaf that `type` (of the root) shows to be a granular map or list was emptied by others: nothing of what came into it
+ * since is its owner's. Where nothing is known of the type a leaf owns what is below.
  */
-bool fieldset_covers(const struct fieldset *set, struct field_path p, size_t *ret_depth);
+bool fieldset_covers(const struct fieldset *set, const struct schema *type, struct field_path p);
 /* Is the path or anything below it a member? */
 bool fieldset_touches(const struct fieldset *set, struct field_path p);
 

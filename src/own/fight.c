@@ -185,9 +185,9 @@ static bool is_other_writer(const struct managed_entry *e) {
         return !managed_is_ours(e) && !managed_is_keeper(e) && !str_eqc(e->subresource, "status");
 }
 
-struct str fight_opponent(const struct managed *before, struct field_path path) {
+struct str fight_opponent(const struct managed *before, const struct schema *type, struct field_path path) {
         const struct managed_entry *owners[MANAGED_MAX_ENTRIES], *only = NULL;
-        size_t count = managed_touching(before, path, owners, MANAGED_MAX_ENTRIES), others = 0;
+        size_t count = managed_touching(before, type, path, owners, MANAGED_MAX_ENTRIES), others = 0;
 
         for (size_t i = 0; i < count; i++)
                 if (is_other_writer(owners[i]))

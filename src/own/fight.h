@@ -74,6 +74,6 @@ unsigned fight_rate(const struct fight *f);
 size_t fight_paths(const struct value *before, const struct value *after, const struct fieldset *ours,
                    const struct schema *type, struct arena *a, const struct field_path **ret_paths);
 /* Who had the path before: its owner, else the only other writer of the object that is no status writer, else nobody. */
-struct str fight_opponent(const struct managed *before, struct field_path path);
+struct str fight_opponent(const struct managed *before, const struct schema *type, struct field_path path);
 
 #endif

@@ -176,10 +176,10 @@ struct comparing {
 };
 
 /* The newest of the owners beside us; *ret_ours: we are one. `but`: none of the owners of the same name in it. */
-static const struct managed_entry *newest_other(const struct managed *m, struct field_path p, const struct managed *but,
-                                                bool *ret_ours) {
+static const struct managed_entry *newest_other(const struct comparing *c, const struct managed *m, struct field_path p,
+                                                const struct managed *but, bool *ret_ours) {
         const struct managed_entry *owners[MANAGED_MAX_ENTRIES], *best = NULL;
-        size_t count = m ? managed_owners(m, p, owners, MANAGED_MAX_ENTRIES) : 0;
+        size_t count = m ? managed_owners(m, c->type, p, owners, MANAGED_MAX_ENTRIES) : 0;
 
         *ret_ours = false;
         for (size_t i = 0; i < count && i < MANAGED_MAX_ENTRIES; i++) {
@@ -188,7 +188,7 @@ static const struct managed_entry *newest_other(const struct managed *m, struct 
                 *ret_ours |= managed_is_ours(e);
                 if (but)
                         then = managed_find(but, e->manager, e->operation, e->subresource, e->api_version);
-                if (managed_is_ours(e) || (then && !then->broken && fieldset_covers(then->set, p, NULL)))
+                if (managed_is_ours(e) || (then && !then->broken && fieldset_covers(then->set, c->type, p)))
                         continue;
                 if (!best || str_cmp(e->time, best->time) > 0)
                         best = e;
@@ -216,9 +216,9 @@ static struct hand hand_at(const struct comparing *c, struct field_path p) {
         struct hand h = { .path = p, .note = note_at(c->foretold, p), .atomic = is_atomic_at(c, p) };
         const struct managed *then = &c->foretold->owners;
         bool ours_now, ours_then;
-        const struct managed_entry *lost = newest_other(c->in->managed, p, then, &ours_now);
-        const struct managed_entry *other_now = newest_other(c->in->managed, p, NULL, &ours_now);
-        const struct managed_entry *other_then = newest_other(then, p, NULL, &ours_then);
+        const struct managed_entry *lost = newest_other(c, c->in->managed, p, then, &ours_now);
+        const struct managed_entry *other_now = newest_other(c, c->in->managed, p, NULL, &ours_now);
+        const struct managed_entry *other_then = newest_other(c, then, p, NULL, &ours_then);
 
         if (!ours_then && !other_then) {
                 h.kind = HAND_GOES;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "own/handover.h"
 
-enum handover_kind handover_decide(const struct managed *m, struct field_path path, enum handover_wish wish,
-                                   bool hold) {
+enum handover_kind handover_decide(const struct managed *m, const struct schema *type, struct field_path path,
+                                   enum handover_wish wish, bool hold) {
         const struct managed_entry *ours = managed_ours(m);
         bool we_own = ours && !ours->broken && fieldset_touches(ours->set, path);
 
         if (wish != HANDOVER_YIELD) {
-                if (!managed_keeper_of(m, path))
+                if (!managed_keeper_of(m, type, path))
                         return HANDOVER_NOTHING;
                 return hold ? HANDOVER_WAIT : HANDOVER_TAKE_BACK;
         }
         if (!we_own)
                 return HANDOVER_NOTHING;
-        return managed_other_owner(m, path, true) ? HANDOVER_JUST_LEAVE : HANDOVER_GIVE;
+        return managed_other_owner(m, type, path, true) ? HANDOVER_JUST_LEAVE : HANDOVER_GIVE;
 }
 
 /* The owners of a live object while they are being changed. */

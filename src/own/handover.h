@@ -37,8 +37,12 @@ enum handover_wish {
                            cleanly */
 };
 
-/* Decides for one path. `hold`: a scaler or rule left so recently that a take-back must still wait. */
-enum handover_kind handover_decide(const struct managed *m, struct field_path path, enum handover_wish wish, bool hold);
+/*
+ * Decides for one path. `type`: the root's, NULL: unknown. `hold`: a scaler or rule left so recently that a take-back must
+ * still wait.
+ */
+enum handover_kind handover_decide(const struct managed *m, const struct schema *type, struct field_path path,
+                                   enum handover_wish wish, bool hold);
 
 /*
  * The patch that moves `paths` from our entry to the keeper (an Update entry of our entry's apiVersion, merged with one

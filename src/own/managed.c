@@ -95,28 +95,29 @@ bool managed_is_before_first_apply(const struct managed_entry *e) {
         return e->operation == MANAGED_UPDATE && str_eqc(e->manager, "before-first-apply");
 }
 
-static bool entry_covers(const struct managed_entry *e, struct field_path p) {
-        return !e->broken && fieldset_covers(e->set, p, NULL);
+static bool entry_covers(const struct managed_entry *e, const struct schema *type, struct field_path p) {
+        return !e->broken && fieldset_covers(e->set, type, p);
 }
 
-static bool entry_touches(const struct managed_entry *e, struct field_path p) {
-        return entry_covers(e, p) || (!e->broken && fieldset_touches(e->set, p));
+static bool entry_touches(const struct managed_entry *e, const struct schema *type, struct field_path p) {
+        return entry_covers(e, type, p) || (!e->broken && fieldset_touches(e->set, p));
 }
 
-const struct managed_entry *managed_keeper_of(const struct managed *m, struct field_path p) {
+const struct managed_entry *managed_keeper_of(const struct managed *m, const struct schema *type,
+                                              struct field_path p) {
         for (size_t i = 0; m && i < m->count; i++)
-                if (managed_is_keeper(&m->entries[i]) && entry_touches(&m->entries[i], p))
+                if (managed_is_keeper(&m->entries[i]) && entry_touches(&m->entries[i], type, p))
                         return &m->entries[i];
         return NULL;
 }
 
-static size_t select_entries(const struct managed *m, struct field_path p,
-                             bool (*wanted)(const struct managed_entry *e, struct field_path p),
+static size_t select_entries(const struct managed *m, const struct schema *type, struct field_path p,
+                             bool (*wanted)(const struct managed_entry *e, const struct schema *type, struct field_path p),
                              const struct managed_entry **ret, size_t max) {
         size_t count = 0;
 
         for (size_t i = 0; m && i < m->count; i++) {
-                if (!wanted(&m->entries[i], p))
+                if (!wanted(&m->entries[i], type, p))
                         continue;
                 if (count < max)
                         ret[count] = &m->entries[i];
@@ -125,21 +126,24 @@ static size_t select_entries(const struct managed *m, struct field_path p,
         return count;
 }
 
-size_t managed_owners(const struct managed *m, struct field_path p, const struct managed_entry **ret, size_t max) {
-        return select_entries(m, p, entry_covers, ret, max);
+size_t managed_owners(const struct managed *m, const struct schema *type, struct field_path p,
+                      const struct managed_entry **ret, size_t max) {
+        return select_entries(m, type, p, entry_covers, ret, max);
 }
 
-size_t managed_touching(const struct managed *m, struct field_path p, const struct managed_entry **ret, size_t max) {
-        return select_entries(m, p, entry_touches, ret, max);
+size_t managed_touching(const struct managed *m, const struct schema *type, struct field_path p,
+                        const struct managed_entry **ret, size_t max) {
+        return select_entries(m, type, p, entry_touches, ret, max);
 }
 
-const struct managed_entry *managed_other_owner(const struct managed *m, struct field_path p, bool with_keeper) {
+const struct managed_entry *managed_other_owner(const struct managed *m, const struct schema *type, struct field_path p,
+                                                bool with_keeper) {
         for (size_t i = 0; m && i < m->count; i++) {
                 const struct managed_entry *e = &m->entries[i];
 
                 if (managed_is_ours(e) || (managed_is_keeper(e) && !with_keeper))
                         continue;
-                if (entry_covers(e, p))
+                if (entry_covers(e, type, p))
                         return e;
         }
         return NULL;

@@ -59,7 +59,8 @@ const struct managed_entry *managed_find(const struct managed *m, struct str man
 /* Our Apply entry, or NULL. */
 const struct managed_entry *managed_ours(const struct managed *m);
 /* A keeper's Update entry whose set has the path, or NULL. */
-const struct managed_entry *managed_keeper_of(const struct managed *m, struct field_path p);
+const struct managed_entry *managed_keeper_of(const struct managed *m, const struct schema *type,
+                                              struct field_path p);
 bool managed_is_ours(const struct managed_entry *e);
 bool managed_is_keeper(const struct managed_entry *e);
 /* `ancient-changes`, `before-first-apply`. */
@@ -67,14 +68,17 @@ bool managed_is_ancient(const struct managed_entry *e);
 bool managed_is_before_first_apply(const struct managed_entry *e);
 
 /*
- * Who owns what stands at the path: every entry whose set has it or has an ancestor as a leaf. Entries in order, at
- * most `max` into ret; returns how many there are in all. Broken entries own nothing here.
+ * Who owns what stands at the path: every entry whose set covers it (own/fieldset.h; `type` is the root's, NULL: unknown).
+ * Entries in order, at most `max` into ret; returns how many there are in all. Broken entries own nothing here.
  */
-size_t managed_owners(const struct managed *m, struct field_path p, const struct managed_entry **ret, size_t max);
+size_t managed_owners(const struct managed *m, const struct schema *type, struct field_path p,
+                      const struct managed_entry **ret, size_t max);
 /* As above, also those that only own something below the path. */
-size_t managed_touching(const struct managed *m, struct field_path p, const struct managed_entry **ret, size_t max);
+size_t managed_touching(const struct managed *m, const struct schema *type, struct field_path p,
+                        const struct managed_entry **ret, size_t max);
 /* Does anyone but us (and, with_keeper false, the keeper) own the path? The first such entry, or NULL. */
-const struct managed_entry *managed_other_owner(const struct managed *m, struct field_path p, bool with_keeper);
+const struct managed_entry *managed_other_owner(const struct managed *m, const struct schema *type, struct field_path p,
+                                                bool with_keeper);
 
 /*
  * What decisions need, and no more: no times, and of status entries only what they own outside status (the server's own

@@ -102,7 +102,7 @@ struct scale_state scaler_judge(const struct scaler_index *ix, const struct scal
         for (size_t i = 0; m && i < m->count; i++) {
                 const struct managed_entry *e = &m->entries[i];
 
-                if (!str_eqc(e->subresource, "scale") || e->broken || !fieldset_covers(e->set, replicas, NULL))
+                if (!str_eqc(e->subresource, "scale") || e->broken || !fieldset_covers(e->set, NULL, replicas))
                         continue;
                 if (is_scaler_program(e->manager))
                         return (struct scale_state){ .verdict = SCALE_STALE, .manager = e->manager };

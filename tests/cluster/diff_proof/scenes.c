@@ -95,7 +95,7 @@ static void claim_owners(struct scene *s, const char *path, const char *want) {
         claims++;
         field_path_from_dotted(str_from(path), s->arena, &p, NULL);
         managed_parse(live_of(s), s->arena, &m, NULL);
-        size_t count = managed_owners(&m, p, owners, ARRAY_LEN(owners));
+        size_t count = managed_owners(&m, NULL, p, owners, ARRAY_LEN(owners));
         for (size_t i = 0; i < count; i++)
                 buf_addf(&got, "%s%.*s/%s%s%.*s", i ? " " : "", STR_FMT(owners[i]->manager),
                          owners[i]->operation == MANAGED_APPLY ? "Apply" : "Update",

@@ -85,19 +85,37 @@ static void nothing_reads_as_the_empty_set(void **state) {
 
 static void covering_and_containing_differ(void **state) {
         const struct fieldset *s = set(a, "{'f:spec':{'f:selector':{},'f:template':{'.':{},'f:x':{}}}}");
-        size_t depth = 0;
 
         (void)state;
         assert_true(fieldset_contains(s, dotted(a, "spec.selector")));
         assert_false(fieldset_contains(s, dotted(a, "spec.selector.app")));
-        assert_true(fieldset_covers(s, dotted(a, "spec.selector.app"), &depth));
-        assert_int_equal(depth, 2);
-        assert_false(fieldset_covers(s, dotted(a, "spec.template.y"), NULL));
-        assert_true(fieldset_covers(s, dotted(a, "spec.template.x"), NULL));
-        assert_false(fieldset_covers(s, dotted(a, "spec"), NULL));
+        assert_true(fieldset_covers(s, NULL, dotted(a, "spec.selector.app")));
+        assert_false(fieldset_covers(s, NULL, dotted(a, "spec.template.y")));
+        assert_true(fieldset_covers(s, NULL, dotted(a, "spec.template.x")));
+        assert_false(fieldset_covers(s, NULL, dotted(a, "spec")));
         assert_true(fieldset_touches(s, dotted(a, "spec")));
         assert_false(fieldset_touches(s, dotted(a, "status")));
-        assert_false(fieldset_covers(&fieldset_empty, dotted(a, "spec"), NULL));
+        assert_false(fieldset_covers(&fieldset_empty, NULL, dotted(a, "spec")));
+}
+
+/* A creator's `f:data: {}` is what is left of its entry when somebody else removed all of its keys. */
+static void an_emptied_map_owns_nothing_that_comes_into_it(void **state) {
+        const struct schema *map = schema_builtin(a, STR("v1"), STR("ConfigMap"));
+        const struct schema *service = schema_builtin(a, STR("v1"), STR("Service"));
+        const struct schema *pods = schema_builtin(a, STR("apps/v1"), STR("Deployment"));
+        const struct schema *foreign = schema_builtin(a, STR("example.io/v1"), STR("Widget"));
+        const struct fieldset *s = set(a, "{'f:data':{},'f:spec':{'f:selector':{},'f:x':{}}}");
+
+        (void)state;
+        assert_true(fieldset_covers(s, map, dotted(a, "data")));
+        assert_false(fieldset_covers(s, map, dotted(a, "data.key")));
+        assert_true(fieldset_covers(s, NULL, dotted(a, "data.key")));
+        assert_true(fieldset_covers(s, service, dotted(a, "spec.selector.app"))); /* atomic */
+        assert_true(fieldset_covers(s, foreign, dotted(a, "spec.x.y"))); /* nothing is known of it */
+
+        s = set(a, "{'f:spec':{'f:template':{'f:spec':{'f:nodeSelector':{},'f:securityContext':{}}}}}");
+        assert_true(fieldset_covers(s, pods, dotted(a, "spec.template.spec.nodeSelector.zone")));
+        assert_false(fieldset_covers(s, pods, dotted(a, "spec.template.spec.securityContext.runAsUser")));
 }
 
 static void a_removed_leaf_takes_empty_parents_along(void **state) {
@@ -258,7 +276,7 @@ static void membership_agrees_with_the_list_of_paths(void **state) {
                 assert_int_equal(count, fieldset_count(s));
                 for (size_t i = 0; i < count; i++) {
                         assert_true(fieldset_contains(s, paths[i]));
-                        assert_true(fieldset_covers(s, paths[i], NULL));
+                        assert_true(fieldset_covers(s, NULL, paths[i]));
                         listed = listed || field_path_equal(paths[i], p);
                 }
                 assert_int_equal(listed, fieldset_contains(s, p));
@@ -321,6 +339,7 @@ int main(void) {
                 cmocka_unit_test(what_is_no_set_is_refused),
                 cmocka_unit_test(nothing_reads_as_the_empty_set),
                 cmocka_unit_test(covering_and_containing_differ),
+                cmocka_unit_test(an_emptied_map_owns_nothing_that_comes_into_it),
                 cmocka_unit_test(a_removed_leaf_takes_empty_parents_along),
                 cmocka_unit_test(under_and_without_split_a_set),
                 cmocka_unit_test(untracked_metadata_is_stripped),

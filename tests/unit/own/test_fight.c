@@ -153,7 +153,7 @@ static void what_a_write_took_back_is_found(void **state) {
 static struct str opponent(const char *entries, struct field_path p) {
         struct managed m = owners_of(a, json(a, arena_strf(a, "{'metadata':{'managedFields':[%s]}}", entries).p));
 
-        return fight_opponent(&m, p);
+        return fight_opponent(&m, NULL, p);
 }
 
 #define ENTRY(manager, sub, fields)                                                                                    \

@@ -195,7 +195,7 @@ static void a_dropped_entry_is_noticed(void **state) {
 static enum handover_kind decided(const char *entries, enum handover_wish wish, bool hold) {
         struct managed m = owners_of(a, object(entries));
 
-        return handover_decide(&m, dotted(a, "spec.replicas"), wish, hold);
+        return handover_decide(&m, NULL, dotted(a, "spec.replicas"), wish, hold);
 }
 
 static void who_holds_a_path_decides_how_it_leaves(void **state) {

@@ -52,25 +52,25 @@ static void owners_cover_a_path_also_from_above(void **state) {
         const struct managed_entry *owners[4];
 
         (void)state;
-        assert_int_equal(managed_owners(&m, dotted(a, "spec.selector.matchLabels"), owners, 4), 1);
+        assert_int_equal(managed_owners(&m, NULL, dotted(a, "spec.selector.matchLabels"), owners, 4), 1);
         assert_ptr_equal(owners[0], &m.entries[0]);
-        assert_int_equal(managed_owners(&m, dotted(a, "spec.template.x"), owners, 4), 2);
-        assert_int_equal(managed_owners(&m, dotted(a, "spec.template"), owners, 4), 1);
-        assert_int_equal(managed_touching(&m, dotted(a, "spec.template"), owners, 4), 2);
-        assert_int_equal(managed_touching(&m, dotted(a, "spec"), owners, 2), 6);
-        assert_int_equal(managed_owners(&m, dotted(a, "data.a"), owners, 4), 2);
+        assert_int_equal(managed_owners(&m, NULL, dotted(a, "spec.template.x"), owners, 4), 2);
+        assert_int_equal(managed_owners(&m, NULL, dotted(a, "spec.template"), owners, 4), 1);
+        assert_int_equal(managed_touching(&m, NULL, dotted(a, "spec.template"), owners, 4), 2);
+        assert_int_equal(managed_touching(&m, NULL, dotted(a, "spec"), owners, 2), 6);
+        assert_int_equal(managed_owners(&m, NULL, dotted(a, "data.a"), owners, 4), 2);
 }
 
 static void other_owners_leave_us_and_the_keeper_out(void **state) {
         struct managed m = owners_of(a, object());
 
         (void)state;
-        assert_null(managed_other_owner(&m, dotted(a, "spec.selector"), true));
-        assert_ptr_equal(managed_other_owner(&m, dotted(a, "spec.template.x"), true), &m.entries[3]);
-        assert_ptr_equal(managed_other_owner(&m, dotted(a, "spec.replicas"), true), &m.entries[2]);
-        assert_ptr_equal(managed_other_owner(&m, dotted(a, "spec.replicas"), false), &m.entries[6]);
-        assert_ptr_equal(managed_keeper_of(&m, dotted(a, "spec.replicas")), &m.entries[2]);
-        assert_null(managed_keeper_of(&m, dotted(a, "spec.selector")));
+        assert_null(managed_other_owner(&m, NULL, dotted(a, "spec.selector"), true));
+        assert_ptr_equal(managed_other_owner(&m, NULL, dotted(a, "spec.template.x"), true), &m.entries[3]);
+        assert_ptr_equal(managed_other_owner(&m, NULL, dotted(a, "spec.replicas"), true), &m.entries[2]);
+        assert_ptr_equal(managed_other_owner(&m, NULL, dotted(a, "spec.replicas"), false), &m.entries[6]);
+        assert_ptr_equal(managed_keeper_of(&m, NULL, dotted(a, "spec.replicas")), &m.entries[2]);
+        assert_null(managed_keeper_of(&m, NULL, dotted(a, "spec.selector")));
         assert_null(managed_ours(NULL));
 }
 
