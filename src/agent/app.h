@@ -50,7 +50,7 @@ enum outcome_kind {
  */
 struct adoption {
         struct tracker tracker;      /* whose the live object is by its marks */
-        bool held;                   /* because of it a sync refuses the object today */
+        struct str held_by;          /* the `owner` of the first because of which a sync refuses the object today; empty: none */
         bool ours;                   /* it is in our inventory already */
         const struct decide_input *in; /* what was decided on; in->live NULL: it does not exist */
         const struct foretold *foretold; /* NULL: it cannot be told, see the outcome */

@@ -58,14 +58,24 @@ static bool can_be_lifted(const struct tracker *who) {
         return who->kind == TRACKER_ARGOCD || who->kind == TRACKER_OTHER_TOOL;
 }
 
+/* The first of its trackers that is not one which lets go, by configuration; NULL: none. */
+static const struct tracker *holder(const struct op *op, const struct tracker *who) {
+        bool adopts = op->app->env.agent->adopt_argocd;
+
+        while (who && adopts && who->kind == TRACKER_ARGOCD && who->same_app)
+                who = who->next;
+        return who;
+}
+
 /* What an adoption would find: the object as the sync's first look does, without the marks that hold it today. */
-static struct str look_past(struct op *op, const struct tracker *who, struct str owner) {
-        struct tracker bare;
+static struct str look_past(struct op *op, const struct tracker *who, const struct tracker *holder) {
+        struct str owner = holder ? holder->owner : STR("");
         struct tracking t = app_tracking(op->app);
+        struct tracker bare;
 
         if (!op->app->env.foretell)
                 return owner;
-        op->adoption = (struct adoption){ .tracker = *who, .held = owner.n > 0, .ours = is_in_inventory(op), .in = &op->in };
+        op->adoption = (struct adoption){ .tracker = *who, .held_by = owner, .ours = is_in_inventory(op), .in = &op->in };
         tracking_read(&t, op->in.live, NULL, op->arena, &bare);
         op->in.adopted |= !op->adoption.ours && bare.kind != TRACKER_OURS;
         op->in.adopt_argocd |= who->kind == TRACKER_ARGOCD && who->same_app;
@@ -90,9 +100,9 @@ static struct str foreign_tracker(struct op *op) {
                         return other;
         }
         if (is_in_inventory(op) || app_inherits(op->app, op->item->desired->id, &who, NULL) || who.kind == TRACKER_NONE ||
-            who.kind == TRACKER_OURS || (who.kind == TRACKER_ARGOCD && who.same_app && op->app->env.agent->adopt_argocd))
-                return look_past(op, &who, STR(""));
-        return look_past(op, &who, who.owner);
+            who.kind == TRACKER_OURS)
+                return look_past(op, &who, NULL);
+        return look_past(op, &who, holder(op, &who));
 }
 
 static int read_live(struct op *op, struct str whole, struct err *err) {

@@ -58,6 +58,12 @@ static const struct value *read_tracker(struct reading *r, struct adopt_tracker 
                 t->note = arena_strf(r->report->arena, "gone: the cluster serves no %s", kind);
                 return NULL;
         }
+        if (!name.n || (k->namespaced && !ns.n)) {
+                t->state = ADOPT_UNREAD;
+                t->note = arena_strf(r->report->arena, "cannot be looked up: its mark names no %s",
+                                     name.n ? "namespace" : "name");
+                return NULL;
+        }
         at = kube_resource_location(k, ns, name);
         struct kube_op *get = kube_client_get(r->client, &at, 0, on_got, r);
         if (!await(r)) {
@@ -292,7 +298,7 @@ static void list_all(struct reading *r) {
 /* The application whose objects it tracks: its namespace is where Argo CD's of that name is looked for. */
 static const struct app *app_of(const struct adopt_report *r, const struct adopt_tracker *t) {
         for (size_t i = 0; i < r->count; i++)
-                if (r->objects[i]->tracker == t)
+                if (adopt_is_tracked(r->objects[i], t))
                         return r->objects[i]->app;
         return r->objects[0]->app;
 }

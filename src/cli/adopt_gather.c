@@ -43,6 +43,13 @@ struct adopt_tracker *adopt_tracker_of(struct adopt_report *r, const struct trac
         return t;
 }
 
+bool adopt_is_tracked(const struct adopt_object *o, const struct adopt_tracker *t) {
+        for (size_t i = 0; i < o->tracker_count; i++)
+                if (o->trackers[i] == t)
+                        return true;
+        return false;
+}
+
 bool adopt_is_desired(const struct adopt_report *r, struct str group, struct str kind, struct str ns, struct str name) {
         for (size_t i = 0; i < agent_app_count(r->agent); i++) {
                 const struct desired_set *set = app_desired(agent_app(r->agent, i));
@@ -82,9 +89,9 @@ static struct adopt_object *object_of(struct adopt_report *r, struct app *app, c
                 map_set(r->by_id, buf_str(&key), x);
                 r->objects = mem_grow(r->objects, &r->cap, r->count + 1, sizeof(*r->objects));
                 r->objects[r->count++] = x;
-        } else if (old->tracker) {
-                old->tracker->objects--;
         }
+        for (size_t i = 0; old && i < old->tracker_count; i++)
+                old->trackers[i]->objects--;
         *x = (struct adopt_object){ .app = app };
         return x;
 }
@@ -106,13 +113,22 @@ static struct str writer_of(const struct managed *m) {
         return first ? first->manager : STR("");
 }
 
-static struct str today_of(const struct adoption *ad) {
+/* "Argo CD application "shop", Flux Kustomization "apps"". */
+static struct str marks_of(const struct tracker *who, struct arena *a) {
+        struct str all = who->owner;
+
+        while ((who = who->next))
+                all = arena_strf(a, "%.*s, %.*s", STR_FMT(all), STR_FMT(who->owner));
+        return all;
+}
+
+static struct str today_of(const struct adoption *ad, struct arena *a) {
         const struct value *annotations = value_path(ad->in->live, "metadata", "annotations", NULL);
 
         if (ad->ours || ad->tracker.kind == TRACKER_OURS)
                 return STR("truce");
         if (ad->tracker.kind != TRACKER_NONE)
-                return ad->tracker.owner;
+                return marks_of(&ad->tracker, a);
         return value_getc(annotations, LAST_APPLIED) ? STR("kubectl apply") : writer_of(ad->in->managed);
 }
 
@@ -120,17 +136,28 @@ static bool is_lifted_by_others(const struct tracker *who) {
         return who->kind == TRACKER_ARGOCD || who->kind == TRACKER_OTHER_TOOL;
 }
 
-static void find_tracker(struct adopt_report *r, struct adopt_object *x, const struct adoption *ad) {
-        bool kubectl = str_eqc(x->today, "kubectl apply");
-
-        if (is_lifted_by_others(&ad->tracker) && !ad->ours)
-                x->tracker = adopt_tracker_of(r, &ad->tracker, ad->tracker.owner);
-        else if (kubectl)
-                x->tracker = adopt_tracker_of(r, NULL, x->today);
-        if (!x->tracker)
+static void add_tracker(struct adopt_object *x, struct adopt_tracker *t, bool holds) {
+        if (adopt_is_tracked(x, t))
                 return;
-        x->tracker->objects++;
-        x->tracker->holds |= ad->held;
+        x->trackers[x->tracker_count++] = t;
+        t->objects++;
+        t->holds |= holds;
+}
+
+/* The first that holds it today, and all behind that: the others let go by configuration. */
+static void find_trackers(struct adopt_report *r, struct adopt_object *x, const struct adoption *ad) {
+        size_t count = 1;
+        bool holds = false;
+
+        for (const struct tracker *who = ad->tracker.next; who; who = who->next)
+                count++;
+        x->trackers = arena_alloc(r->arena, count * sizeof(*x->trackers));
+        for (const struct tracker *who = &ad->tracker; who && is_lifted_by_others(who) && !ad->ours; who = who->next) {
+                holds |= ad->held_by.n && str_eq(who->owner, ad->held_by);
+                add_tracker(x, adopt_tracker_of(r, who, who->owner), holds);
+        }
+        if (!x->tracker_count && str_eqc(x->today, "kubectl apply"))
+                add_tracker(x, adopt_tracker_of(r, NULL, x->today), false);
 }
 
 /* --- hands ------------------------------------------------------------------------------------------------------ */
@@ -194,6 +221,26 @@ static void add_share(struct adopt_share *shares, size_t *count, const struct ad
         shares[(*count)++].paths = 1;
 }
 
+/* A deployer that applies on the server goes on owning what it applied. */
+static void gather_appliers(struct adopt_report *r, struct adopt_object *x, const struct managed *then,
+                            const struct hand *hands, size_t count) {
+        struct str *names = arena_alloc(r->arena, (then->count + 1) * sizeof *names);
+
+        for (size_t i = 0; i < then->count; i++) {
+                const struct managed_entry *e = &then->entries[i];
+                bool shares = false;
+
+                if (e->operation != MANAGED_APPLY || e->subresource.n || e->broken ||
+                    policy_classify(e->manager, e->operation, e->subresource) != POLICY_GITOPS)
+                        continue;
+                for (size_t k = 0; k < count && !shares; k++)
+                        shares = hands[k].kind == HAND_SHARED && fieldset_covers(e->set, NULL, hands[k].path);
+                if (shares)
+                        names[x->applier_count++] = arena_str(r->arena, e->manager);
+        }
+        x->appliers = names;
+}
+
 static void gather_hands(struct adopt_report *r, struct adopt_object *x, const struct adoption *ad) {
         const struct hand *hands;
         size_t count = foretell_hands(ad->in, ad->foretold, r->arena, &hands);
@@ -208,6 +255,7 @@ static void gather_hands(struct adopt_report *r, struct adopt_object *x, const s
                                                 hands[i].kind, one.owner,
                                                 arena_str(r->arena, str_from(why(&hands[i]))), hands[i].atomic };
         }
+        gather_appliers(r, x, &ad->foretold->owners, hands, count);
         x->shares = shares;
         x->paths = paths;
         x->path_count = count;
@@ -382,7 +430,7 @@ static enum adopt_fate fate_of(const struct outcome *o) {
         default:
                 if (!ad || !ad->foretold)
                         return ADOPT_FAILED;
-                return ad->held ? ADOPT_HELD : ad->ours || ad->tracker.kind == TRACKER_OURS ? ADOPT_OURS : ADOPT_TAKEN;
+                return ad->held_by.n ? ADOPT_HELD : ad->ours || ad->tracker.kind == TRACKER_OURS ? ADOPT_OURS : ADOPT_TAKEN;
         }
 }
 
@@ -416,8 +464,8 @@ void adopt_gather(struct adopt_report *r, struct app *app, const struct outcome 
         x->reason = reason_of(r, o);
         if (!o->adoption || !o->adoption->in || !o->adoption->in->live)
                 return;
-        x->today = arena_str(r->arena, today_of(o->adoption));
-        find_tracker(r, x, o->adoption);
+        x->today = arena_str(r->arena, today_of(o->adoption, r->arena));
+        find_trackers(r, x, o->adoption);
         if (o->adoption->foretold) {
                 if (o->adoption->foretold->open.n)
                         x->reason = arena_str(r->arena, o->adoption->foretold->open);
@@ -429,13 +477,24 @@ void adopt_gather(struct adopt_report *r, struct app *app, const struct outcome 
         }
 }
 
+static int by_name(const struct adopt_object *x, const struct adopt_object *y) {
+        const struct str these[] = { x->group, x->kind, x->ns, x->name }, those[] = { y->group, y->kind, y->ns, y->name };
+        int order = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(these) && !order; i++)
+                order = str_cmp(these[i], those[i]);
+        return order;
+}
+
 static int by_place(const void *a, const void *b) {
         const struct adopt_object *x = *(struct adopt_object *const *)a, *y = *(struct adopt_object *const *)b;
         int order = str_cmp(app_config(x->app)->instance, app_config(y->app)->instance);
 
         if (!order)
                 order = str_cmp(x->file, y->file);
-        return order ? order : (x->line > y->line) - (x->line < y->line);
+        if (!order)
+                order = (x->line > y->line) - (x->line < y->line);
+        return order ? order : by_name(x, y); /* a list in one line */
 }
 
 static int by_words(const void *a, const void *b) {
@@ -444,7 +503,18 @@ static int by_words(const void *a, const void *b) {
         return str_cmp(x->words, y->words);
 }
 
+/* One whose objects all changed hands while they were read. */
+static void drop_idle_trackers(struct adopt_report *r) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < r->tracker_count; i++)
+                if (r->trackers[i]->objects)
+                        r->trackers[kept++] = r->trackers[i];
+        r->tracker_count = kept;
+}
+
 void adopt_sort(struct adopt_report *r) {
+        drop_idle_trackers(r);
         if (r->count)
                 qsort(r->objects, r->count, sizeof(*r->objects), by_place);
         if (r->tracker_count)

@@ -70,7 +70,10 @@ struct adopt_object {
         enum adopt_fate fate;
         struct str reason;  /* REFUSED, FAILED, PARKED, SKIPPED; or what stays open */
         struct str today;   /* who has it, in words; empty: nobody, as far as can be told */
-        struct adopt_tracker *tracker; /* NULL: no mark of another deployer */
+        struct adopt_tracker **trackers; /* whose marks it has, or kubectl's */
+        size_t tracker_count;
+        const struct str *appliers; /* managers of other deployers that own some of it beside truce then, by server-side apply */
+        size_t applier_count;
         const struct adopt_share *shares;
         size_t share_count;
         const struct adopt_path *paths;
@@ -133,6 +136,8 @@ void adopt_sort(struct adopt_report *r);
 struct adopt_tracker *adopt_tracker_of(struct adopt_report *r, const struct tracker *who, struct str words);
 void adopt_add_extra(struct adopt_report *r, struct adopt_tracker *t, struct str group, struct str kind, struct str ns,
                      struct str name);
+/* Has the object this tracker's mark? */
+bool adopt_is_tracked(const struct adopt_object *o, const struct adopt_tracker *t);
 /* Is it desired by an application of the agent? */
 bool adopt_is_desired(const struct adopt_report *r, struct str group, struct str kind, struct str ns, struct str name);
 

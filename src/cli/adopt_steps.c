@@ -9,6 +9,8 @@
 #include "diff/title.h"
 
 #define COMMAND_MAX_BYTES (256 * 1024)
+#define TITLE_MAX_BYTES 4096
+#define OBJECTS_AT_ONCE 50 /* in one command */
 
 struct stepping {
         struct adopt_report *report;
@@ -29,7 +31,7 @@ static struct str word(const struct stepping *s, struct str text) {
         bool plain = text.n > 0;
 
         for (size_t i = 0; i < text.n; i++)
-                plain &= strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:", text.p[i]) && text.p[i];
+                plain &= strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:/", text.p[i]) && text.p[i];
         if (plain && text.p[0] != '-')
                 return text;
         buf_addch(&b, '\'');
@@ -45,6 +47,8 @@ static struct str word(const struct stepping *s, struct str text) {
 static struct str merge_patch(struct stepping *s, const char *kind, const char *patch) {
         const struct tracker *who = &s->tracker->who;
 
+        if (!who->name.n || !who->ns.n)
+                return STR("");
         return arena_strf(s->report->arena, "kubectl patch %s %.*s -n %.*s --type=merge -p '%s'", kind,
                           STR_FMT(word(s, who->name)), STR_FMT(word(s, who->ns)), patch);
 }
@@ -52,48 +56,72 @@ static struct str merge_patch(struct stepping *s, const char *kind, const char *
 static struct str deletion(struct stepping *s, const char *kind) {
         const struct tracker *who = &s->tracker->who;
 
+        if (!who->name.n || !who->ns.n)
+                return STR("");
         return arena_strf(s->report->arena, "kubectl delete %s %.*s -n %.*s", kind, STR_FMT(word(s, who->name)),
                           STR_FMT(word(s, who->ns)));
 }
 
 /* --- marks ------------------------------------------------------------------------------------------------------ */
 
-/* The objects of one namespace, as kubectl takes them: "deploy/web service/web". */
-static void add_titles(const struct stepping *s, struct str ns, struct buf *out) {
+/* An object as kubectl takes it: "deploy/web". */
+static struct str title_word(struct stepping *s, const struct adopt_object *o) {
+        _cleanup_(buf_done) struct buf b = buf_make(TITLE_MAX_BYTES);
+
+        diff_title(o->group, o->kind, o->name, true, &b);
+        return word(s, arena_str(s->report->arena, buf_str(&b)));
+}
+
+struct lifting {
+        const char *verb, *first, *second; /* second: one more key, or NULL */
+        const char *text;
+        struct buf titles;                 /* of the objects of the command that is being made */
+        size_t count;
+};
+
+static void end_command(struct stepping *s, struct lifting *l, struct str ns) {
+        struct arena *a = s->report->arena;
+
+        if (!l->count)
+                return;
+        struct str where = ns.n ? arena_strf(a, " -n %.*s", STR_FMT(word(s, ns))) : STR("");
+        add(s, str_from(l->text),
+            arena_strf(a, "kubectl %s%.*s%.*s %s-%s%s%s", l->verb, STR_FMT(buf_str(&l->titles)), STR_FMT(where), l->first,
+                       l->second ? " " : "", l->second ? l->second : "", l->second ? "-" : ""));
+        l->text = "likewise";
+        l->count = 0;
+        buf_clear(&l->titles);
+}
+
+static void lift_in(struct stepping *s, struct lifting *l, struct str ns) {
         for (size_t i = 0; i < s->report->count; i++) {
                 const struct adopt_object *o = s->report->objects[i];
 
-                if (o->tracker != s->tracker || !str_eq(o->ns, ns))
+                if (!adopt_is_tracked(o, s->tracker) || !str_eq(o->ns, ns))
                         continue;
-                buf_addch(out, ' ');
-                diff_title(o->group, o->kind, o->name, true, out);
+                buf_addf(&l->titles, " %.*s", STR_FMT(title_word(s, o)));
+                if (++l->count == OBJECTS_AT_ONCE)
+                        end_command(s, l, ns);
         }
+        end_command(s, l, ns);
 }
 
-static bool is_first_of_namespace(const struct stepping *s, size_t at) {
-        for (size_t i = 0; i < at; i++)
-                if (s->report->objects[i]->tracker == s->tracker && str_eq(s->report->objects[i]->ns, s->report->objects[at]->ns))
-                        return false;
-        return s->report->objects[at]->tracker == s->tracker;
-}
-
+/* kubectl takes objects of one namespace at a time. */
 static void add_lifting(struct stepping *s, const char *verb, const char *first, const char *second, const char *text) {
-        for (size_t i = 0; i < s->report->count; i++) {
-                _cleanup_(buf_done) struct buf b = buf_make(COMMAND_MAX_BYTES);
-                struct str ns = s->report->objects[i]->ns;
+        struct lifting l = { verb, first, second, text, buf_make(OBJECTS_AT_ONCE * TITLE_MAX_BYTES), 0 };
+        struct map *done = map_new(NULL);
 
-                if (!is_first_of_namespace(s, i))
+        for (size_t i = 0; i < s->report->count; i++) {
+                const struct adopt_object *o = s->report->objects[i];
+                struct str key = arena_strf(s->report->arena, "ns %.*s", STR_FMT(o->ns));
+
+                if (!adopt_is_tracked(o, s->tracker) || map_find(done, key))
                         continue;
-                buf_addf(&b, "kubectl %s", verb);
-                add_titles(s, ns, &b);
-                if (ns.n)
-                        buf_addf(&b, " -n %.*s", STR_FMT(ns));
-                buf_addf(&b, " %s-", first);
-                if (second)
-                        buf_addf(&b, " %s-", second);
-                add(s, str_from(text), buf_str(&b));
-                text = "likewise";
+                map_set(done, key, done);
+                lift_in(s, &l, o->ns);
         }
+        map_free(done);
+        buf_done(&l.titles);
 }
 
 static void lift_mark(struct stepping *s, const char *text) {
@@ -104,23 +132,35 @@ static void lift_mark(struct stepping *s, const char *text) {
 
 /* --- what is shared after it ------------------------------------------------------------------------------------ */
 
-/* A deployer that applies on the server goes on owning what it applied: what Git removes later would stay. */
+/* In single quotes a name is itself, but for a quote. */
+static struct str rule_for(const struct stepping *s, struct str manager) {
+        _cleanup_(buf_done) struct buf b = buf_make(COMMAND_MAX_BYTES);
+
+        buf_addc(&b, "- {manager: '");
+        for (size_t i = 0; i < manager.n; i++) {
+                if (manager.p[i] == '\'')
+                        buf_addch(&b, '\'');
+                buf_addch(&b, manager.p[i]);
+        }
+        buf_addc(&b, "', action: take}");
+        return arena_str(s->report->arena, buf_str(&b));
+}
+
+/* What Git removes later would stay, as the deployer goes on owning what it applied. */
 static void add_rule_for_shared(struct stepping *s) {
         struct map *told = map_new(NULL);
 
         for (size_t i = 0; i < s->report->count; i++) {
                 const struct adopt_object *o = s->report->objects[i];
 
-                for (size_t k = 0; o->tracker == s->tracker && k < o->share_count; k++) {
-                        const struct adopt_share *x = &o->shares[k];
+                for (size_t k = 0; adopt_is_tracked(o, s->tracker) && k < o->applier_count; k++) {
+                        struct str manager = o->appliers[k];
 
-                        if (x->kind != HAND_SHARED || x->subresource.n || !str_eqc(x->operation, "Apply") ||
-                            map_find(told, x->owner))
+                        if (map_find(told, manager))
                                 continue;
-                        map_set(told, x->owner, told);
+                        map_set(told, manager, told);
                         add(s, arena_strf(s->report->arena, "say that Git has the last word over what %.*s applied (Agent "
-                                          "document, spec.ownership.rules)", STR_FMT(x->owner)),
-                            arena_strf(s->report->arena, "- {manager: '%.*s', action: take}", STR_FMT(x->owner)));
+                                          "document, spec.ownership.rules)", STR_FMT(manager)), rule_for(s, manager));
                 }
         }
         map_free(told);
@@ -181,8 +221,9 @@ static void helm_steps(struct stepping *s) {
         lift_mark(s, "lift its mark");
         add_sync(s, "");
         add(s, STR("let Helm forget the release; helm uninstall would delete the objects"),
-            arena_strf(s->report->arena, "kubectl delete secret -n %.*s -l owner=helm,name=%.*s",
-                       STR_FMT(word(s, who->ns)), STR_FMT(word(s, who->name))));
+            who->ns.n ? arena_strf(s->report->arena, "kubectl delete secret -n %.*s -l owner=helm,name=%.*s",
+                                   STR_FMT(word(s, who->ns)), STR_FMT(word(s, who->name)))
+                      : STR(""));
 }
 
 static void kubectl_steps(struct stepping *s) {

@@ -10,6 +10,7 @@ struct mark {
         const char *ns_key;    /* NULL: none */
         const char *what;
         enum tracker_kind kind;
+        const char *also;      /* its key of a mark below that it sets as well, which then tells nothing more */
 };
 
 static const struct mark marks[] = {
@@ -18,7 +19,7 @@ static const struct mark marks[] = {
         { true, "kustomize.toolkit.fluxcd.io/name", NULL, "kustomize.toolkit.fluxcd.io/name",
           "kustomize.toolkit.fluxcd.io/namespace", "Flux Kustomization", TRACKER_OTHER_TOOL },
         { true, "helm.toolkit.fluxcd.io/name", NULL, "helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace",
-          "Flux HelmRelease", TRACKER_OTHER_TOOL },
+          "Flux HelmRelease", TRACKER_OTHER_TOOL, "meta.helm.sh/release-name" },
         { false, "meta.helm.sh/release-name", NULL, "meta.helm.sh/release-name", "meta.helm.sh/release-namespace",
           "Helm release", TRACKER_OTHER_TOOL },
         { true, "kapp.k14s.io/app", NULL, "kapp.k14s.io/app", NULL, "kapp application", TRACKER_OTHER_TOOL },
@@ -125,28 +126,57 @@ static struct str owner_name(const struct mark *m, struct str ns, struct str nam
         return arena_strf(a, "%s \"%.*s%s%.*s\"", m->what, STR_FMT(ns), ns.n ? "/" : "", STR_FMT(name));
 }
 
+static struct tracker tracker_by(const struct tracking *t, const struct value *live, const struct mark *m, struct arena *a) {
+        struct str name = arena_str(a, mark_of(live, m, m->name_key)), ns = arena_str(a, mark_of(live, m, m->ns_key));
+        bool argocd = m->kind == TRACKER_ARGOCD;
+
+        return (struct tracker){
+                .kind = m->kind,
+                .same_app = argocd && str_eq(name, t->app),
+                .app = argocd ? name : (struct str){ 0 },
+                .owner = owner_name(m, ns, name, a),
+                .tool = m->what,
+                .name = name,
+                .ns = ns,
+                .mark = m->key,
+                .ns_mark = m->ns_key,
+                .mark_is_label = m->label,
+        };
+}
+
+/* Is it the same one as an earlier mark has told, or a part of that? */
+static bool is_told(const struct tracker *first, const struct tracker *who, const char *also) {
+        if (also && strcmp(also, who->mark) == 0)
+                return true;
+        for (const struct tracker *x = first; x; x = x->next)
+                if (str_eq(x->owner, who->owner) || (x->kind == TRACKER_ARGOCD && who->kind == x->kind && str_eq(x->app, who->app)))
+                        return true;
+        return false;
+}
+
+/* Behind `ret`, which may be one of Argo CD's already: an object may have several masters. */
 static void read_other_tools(const struct tracking *t, const struct value *live, const struct value *desired,
                              struct arena *a, struct tracker *ret) {
+        struct tracker *last = ret;
+        const char *also = NULL;
+
         for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
                 const struct mark *m = &marks[i];
-                struct str name = mark_of(live, m, m->name_key);
+                struct tracker who, *next;
 
                 if (!has_mark(live, m) || (has_mark(desired, m) && str_eq(mark_of(live, m, m->key),
                                                                           mark_of(desired, m, m->key))))
                         continue;
-                ret->kind = m->kind;
-                ret->owner = owner_name(m, mark_of(live, m, m->ns_key), name, a);
-                ret->tool = m->what;
-                ret->name = arena_str(a, name);
-                ret->ns = arena_str(a, mark_of(live, m, m->ns_key));
-                ret->mark = m->key;
-                ret->ns_mark = m->ns_key;
-                ret->mark_is_label = m->label;
-                if (m->kind == TRACKER_ARGOCD) {
-                        ret->app = arena_str(a, name);
-                        ret->same_app = str_eq(name, t->app);
+                who = tracker_by(t, live, m, a);
+                if (ret->kind == TRACKER_NONE) {
+                        *ret = who;
+                } else if (!is_told(ret, &who, also)) {
+                        next = arena_alloc(a, sizeof *next);
+                        *next = who;
+                        last->next = next;
+                        last = next;
                 }
-                return;
+                also = m->also ? m->also : also;
         }
 }
 
@@ -184,6 +214,8 @@ void tracking_read(const struct tracking *t, const struct value *live, const str
         *ret_tracker = (struct tracker){ 0 };
         if (tracking_id_split(annotation_of(live, TRACKING_ANNOTATION), &id) && describes(&id, &me)) {
                 read_id(t, live, &id, a, ret_tracker);
+                if (ret_tracker->kind == TRACKER_ARGOCD)
+                        read_other_tools(t, live, desired, a, ret_tracker);
                 return;
         }
         if (label.n > 0 && !str_eq(label, t->installation)) {

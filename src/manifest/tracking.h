@@ -68,11 +68,12 @@ struct tracker {
         struct str name, ns; /* of that; either may be empty */
         const char *mark, *ns_mark; /* keys of the labels or annotations; ns_mark may be NULL */
         bool mark_is_label;
+        const struct tracker *next; /* ARGOCD and OTHER_TOOL: one more that the object is marked by; NULL: none */
 };
 
 /*
  * Reads the marks of a live object (apiVersion, kind and metadata are all it needs). `desired` is Git's side or NULL: a
- * mark of another tool that Git itself states is no evidence. Text is in the arena.
+ * mark of another tool that Git itself states is no evidence. Text, and what `next` names, is in the arena.
  */
 void tracking_read(const struct tracking *t, const struct value *live, const struct value *desired, struct arena *a,
                    struct tracker *ret_tracker);

@@ -312,6 +312,40 @@ then_there_is_nothing_to_hand_over() {
 	[[ $OUT != *'Argo CD application'* ]] || fail 'what is taken on is still told as held'
 }
 
+# That Argo CD lets go says nothing of the other one.
+each_of_two_masters_has_to_let_go() {
+	put both.yaml <<-'YAML'
+		apiVersion: v1
+		kind: ConfigMap
+		metadata: {name: both}
+		data: {a: "2"}
+	YAML
+	commit 'two masters'
+	applied argocd-controller /api/v1/namespaces/shop/configmaps/both '
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: both
+  labels: {kustomize.toolkit.fluxcd.io/name: apps, kustomize.toolkit.fluxcd.io/namespace: flux-system}
+  annotations: {argocd.argoproj.io/tracking-id: "shop:/ConfigMap:shop/both"}
+data: {a: "1"}'
+	truce adopt --adopt-argocd
+	row_is configmap/both 'Argo CD application "shop", Flux'
+	row_is configmap/both refused
+	says 'Flux Kustomization "flux-system/apps" holds 1 object'
+	[[ $OUT != *'Argo CD application "shop" holds'* ]] || fail 'what lets go by configuration is told to hold'
+	says 'kubectl label configmap/both -n shop kustomize.toolkit.fluxcd.io/name- kustomize.toolkit.fluxcd.io/namespace-'
+	truce sync --adopt-argocd
+	assert_eq 1 "$RC" 'exit status while Flux has it'
+	says 'refused: configmap/both: it belongs to Flux Kustomization "flux-system/apps"'
+	assert_eq 1 "$(got /api/v1/namespaces/shop/configmaps/both data.a)"
+	api PATCH '/api/v1/namespaces/shop/configmaps/both?fieldManager=kubectl-label' \
+		'{"metadata":{"labels":{"kustomize.toolkit.fluxcd.io/name":null,"kustomize.toolkit.fluxcd.io/namespace":null}}}' \
+		application/merge-patch+json
+	truce_ok sync --adopt-argocd
+	assert_eq 2 "$(got /api/v1/namespaces/shop/configmaps/both data.a)"
+}
+
 # Adopted objects are never pruned.
 what_was_adopted_stays_when_git_drops_it() {
 	git -C "$REPO" rm -q deploy/helm.yaml deploy/fresh.yaml
@@ -337,5 +371,6 @@ sandbox_start --no-controllers
 run_cases git_has_its_say deployers_are_there argo_cd_made_one flux_made_one helm_made_one kubectl_made_one an_operator_made_one \
 	it_says_who_has_what_and_writes_nothing values_and_what_stays_are_named the_steps_are_those_of_each_deployer \
 	foretold_is_kept without_the_steps_nothing_held_is_written with_the_steps_it_is_as_foretold \
-	then_there_is_nothing_to_hand_over what_was_adopted_stays_when_git_drops_it what_cannot_be_found_out_is_told
+	then_there_is_nothing_to_hand_over each_of_two_masters_has_to_let_go \
+	what_was_adopted_stays_when_git_drops_it what_cannot_be_found_out_is_told
 sandbox_end

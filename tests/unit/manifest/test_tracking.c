@@ -113,6 +113,37 @@ static void a_mark_that_git_states_itself_is_no_evidence(void **state) {
         assert_int_equal(t.kind, TRACKER_OTHER_TOOL);
 }
 
+#define FLUX "kustomize.toolkit.fluxcd.io/name: apps, kustomize.toolkit.fluxcd.io/namespace: flux-system"
+#define HELM "meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: shop"
+
+static const struct {
+        const char *labels, *annotations, *owners;
+} crowds[] = {
+        { FLUX, ID "'shop:apps/Deployment:shop/web', " HELM,
+          "Argo CD application \"shop\"; Flux Kustomization \"flux-system/apps\"; Helm release \"shop/web\"" },
+        { "kapp.k14s.io/app: '1', " FLUX, "", "Flux Kustomization \"flux-system/apps\"; kapp application \"1\"" },
+        /* One master by two marks. */
+        { "argocd.argoproj.io/instance: shop", ID "'shop:apps/Deployment:shop/web', argocd.argoproj.io/installation-id: two",
+          "Argo CD application \"shop\" of installation \"two\"" },
+        { "argocd.argoproj.io/instance: cart", ID "'shop:apps/Deployment:shop/web'",
+          "Argo CD application \"shop\"; Argo CD application \"cart\"" },
+        { "helm.toolkit.fluxcd.io/name: web, helm.toolkit.fluxcd.io/namespace: shop", HELM, "Flux HelmRelease \"shop/web\"" },
+        /* Whose ours is, others' marks do not matter any more. */
+        { "truce.dev/installation: east, " FLUX, ID "'shop:apps/Deployment:shop/web'", "" },
+};
+
+static void several_masters_are_all_named(void **state) {
+        for (size_t i = 0; i < ARRAY_LEN(crowds); i++) {
+                _cleanup_(buf_done) struct buf owners = buf_make(1024);
+                struct tracker t;
+
+                tracking_read(&us, deployment(*state, crowds[i].labels, crowds[i].annotations), NULL, *state, &t);
+                for (const struct tracker *who = &t; who; who = who->next)
+                        buf_addf(&owners, "%s%.*s", who == &t ? "" : "; ", STR_FMT(who->owner));
+                assert_string_equal(owners.p, crowds[i].owners);
+        }
+}
+
 static void what_we_mark_we_recognise(void **state) {
         static const char *const objects[] = {
                 "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}}",
@@ -179,6 +210,7 @@ int main(void) {
                 T(marks_name_their_owner),
                 T(an_application_of_our_name_is_recognised_elsewhere),
                 T(a_mark_that_git_states_itself_is_no_evidence),
+                T(several_masters_are_all_named),
                 T(what_we_mark_we_recognise),
                 T(ids_have_argo_cds_format),
                 T(marking_keeps_the_rest),
