@@ -93,6 +93,7 @@ static struct str foreign_tracker(struct op *op) {
         if (!op->in.live)
                 return rival(op, STR(""));
         tracking_read(&t, op->in.live, op->in.desired, op->arena, &who);
+        op->adoption.tracker = who;
         if (who.kind == TRACKER_NONE || who.kind == TRACKER_OUR_OTHER_APP) {
                 struct str other = rival(op, who.app);
 

@@ -91,11 +91,12 @@ static void print(const struct adopt *x, int exit_code) {
         struct adopt_style style = { .all = x->flags.all, .color = words_in_color(STDOUT_FILENO) };
 
         if (x->flags.output == OUTPUT_JSON) {
-                value_print_pretty(adopt_value(&x->report, x->flags.all, a), 2, &out);
-                buf_addch(&out, '\n');
+                words_add_json(adopt_value(&x->report, x->flags.all, a), &out);
         } else {
                 adopt_view(&x->report, &style, exit_code, &out);
         }
+        if (out.overflow)
+                session_say(STR("the report is too long: the end of it, or parts, are not printed"));
         fwrite(out.p, 1, out.n, stdout);
         fflush(stdout);
 }

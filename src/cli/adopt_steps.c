@@ -189,7 +189,7 @@ static void argocd_steps(struct stepping *s) {
         add_sync(s, t->who.same_app ? " --adopt-argocd" : "");
         if (t->state == ADOPT_GONE)
                 return;
-        if (t->has_finalizer)
+        if (t->has_finalizer || t->state == ADOPT_UNREAD)
                 add(s, STR("take its finalizers away, or deleting it would delete the objects"),
                     merge_patch(s, "application.argoproj.io", "{\"metadata\":{\"finalizers\":null}}"));
         add(s, STR("delete the application alone"), deletion(s, "application.argoproj.io"));

@@ -187,8 +187,7 @@ static void print(const struct owners *o, const struct owners_view *v) {
         _cleanup_(buf_done) struct buf out = buf_make(OUT_MAX_BYTES);
 
         if (o->flags.output == OUTPUT_JSON) {
-                value_print_pretty(owners_view_value(v, o->arena), 2, &out);
-                buf_addch(&out, '\n');
+                words_add_json(owners_view_value(v, o->arena), &out);
         } else if (o->flags.output == OUTPUT_YAML) {
                 yaml_print(owners_view_value(v, o->arena), &out);
         } else {

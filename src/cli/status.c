@@ -169,8 +169,8 @@ static int show(struct status *s, const struct status_flags *flags) {
         if (flags->output == 1) {
                 _cleanup_(buf_done) struct buf out = buf_make(64 * 1024 * 1024);
 
-                value_print_pretty(rows, 2, &out);
-                puts(out.p);
+                words_add_json(rows, &out);
+                fwrite(out.p, 1, out.n, stdout);
         } else if (value_count(rows)) {
                 print_table(rows, loop_wall_ms(s->session.loop));
                 print_fights(rows);

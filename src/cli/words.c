@@ -2,6 +2,7 @@
 #include "cli/words.h"
 
 #include "diff/print.h"
+#include "diff/text.h"
 
 #define SHORT_OID 7
 
@@ -15,6 +16,14 @@ bool words_in_color(int fd) {
         const char *no_color = getenv("NO_COLOR");
 
         return words_on_terminal(fd) && !(no_color && *no_color);
+}
+
+void words_add_json(const struct value *v, struct buf *out) {
+        _cleanup_(buf_done) struct buf text = buf_make(out->max);
+
+        value_print_pretty(v, 2, &text);
+        text_add_json(out, buf_str(&text));
+        buf_addch(out, '\n');
 }
 
 const char *words_outcome(enum outcome_kind kind) {

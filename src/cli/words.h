@@ -13,6 +13,9 @@ bool words_on_terminal(int fd);
 /* The same where NO_COLOR is not set to something. */
 bool words_in_color(int fd);
 
+/* Appends the value as indented JSON and a line end; what could steer a terminal is escaped in it. */
+void words_add_json(const struct value *v, struct buf *out);
+
 /* "created", "configured" …; NULL for what is not worth a line. */
 const char *words_outcome(enum outcome_kind kind);
 

@@ -346,6 +346,26 @@ data: {a: "1"}'
 	assert_eq 2 "$(got /api/v1/namespaces/shop/configmaps/both data.a)"
 }
 
+# Of an application that cannot be read it is not known whether it takes its objects along.
+what_cannot_be_read_is_expected_to_have_finalizers() {
+	put odd.yaml <<-'YAML'
+		apiVersion: v1
+		kind: ConfigMap
+		metadata: {name: odd}
+	YAML
+	commit 'a mark without a name'
+	applied argocd-controller /api/v1/namespaces/shop/configmaps/odd '
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: odd, annotations: {argocd.argoproj.io/tracking-id: "argocd_:/ConfigMap:shop/odd"}}'
+	truce adopt --adopt-argocd
+	says 'Argo CD application "argocd_" · 1 object of Git'"'"'s · cannot be looked up: its mark names no name'
+	says '1  make sure that it does not sync by itself'
+	says '4  take its finalizers away, or deleting it would delete the objects'
+	git -C "$REPO" rm -q deploy/odd.yaml
+	commit 'without it'
+}
+
 # Adopted objects are never pruned.
 what_was_adopted_stays_when_git_drops_it() {
 	git -C "$REPO" rm -q deploy/helm.yaml deploy/fresh.yaml
@@ -372,5 +392,5 @@ run_cases git_has_its_say deployers_are_there argo_cd_made_one flux_made_one hel
 	it_says_who_has_what_and_writes_nothing values_and_what_stays_are_named the_steps_are_those_of_each_deployer \
 	foretold_is_kept without_the_steps_nothing_held_is_written with_the_steps_it_is_as_foretold \
 	then_there_is_nothing_to_hand_over each_of_two_masters_has_to_let_go \
-	what_was_adopted_stays_when_git_drops_it what_cannot_be_found_out_is_told
+	what_cannot_be_read_is_expected_to_have_finalizers what_was_adopted_stays_when_git_drops_it what_cannot_be_found_out_is_told
 sandbox_end
