@@ -148,14 +148,11 @@ const struct value *body_decode(struct call *c, const struct type *type, const s
         return object && !is_custom ? body_with_emptied_owners(object, body, c->a) : object;
 }
 
-/* What the text says beyond the value: duplicates, and the order of what is unknown. */
-static void read_text(struct call *c, const struct type *type, struct causes *strict) {
+void body_read_text(struct call *c, const struct type *type, struct str text, struct causes *strict) {
         bool is_custom = c->kind->is_custom && type == kind_type(c->kind);
         struct causes found = { .arena = c->a };
 
-        if (is_yaml(media_type(c->req->content_type)))
-                return;
-        codec_strict(type, c->req->body, &found);
+        codec_strict(type, text, &found);
         for (size_t i = 0; is_custom && i < strict->count; i++)
                 causes_add(&found, "", (struct str){ 0 }, "%.*s", STR_FMT(strict->items[i].message));
         causes_done(strict);
@@ -168,8 +165,8 @@ static const struct value *decode(struct call *c, const struct type *type, const
         struct causes strict = { .arena = c->a };
         const struct value *object = body_decode(c, type, body, &strict, ret_why);
 
-        if (object && body_strictness(c) != BODY_IGNORE)
-                read_text(c, type, &strict);
+        if (object && body_strictness(c) != BODY_IGNORE && !is_yaml(media_type(c->req->content_type)))
+                body_read_text(c, type, c->req->body, &strict);
         if (object && strict.count && body_strictness(c) == BODY_STRICT)
                 *ret_why = body_strict_text(&strict, c->a);
         else if (object)

@@ -61,10 +61,16 @@ struct str body_kind_fault(const struct value *body, struct arena *a);
 void body_note_type(struct call *c, const struct value *body);
 
 /*
- * The JSON of what a merge patch or JSON patch made of `live`, as the server prints it: what the patch led through with
- * sorted keys, the rest in Go's order of fields.
+ * What a body's JSON text says beyond its value: duplicates, and the order of unknown fields. `strict` has what
+ * body_decode() found, and gets that instead.
  */
-struct str body_patched_text(const struct type *t, const struct value *live, const struct value *document,
-                             struct arena *a);
+void body_read_text(struct call *c, const struct type *type, struct str text, struct causes *strict);
+
+/*
+ * The JSON of what a merge patch or JSON patch made of `live`, as the server prints it: what the patch led through with
+ * sorted keys, the rest in Go's order of fields (`t` NULL: sorted as well) or as `patch_text` has it.
+ */
+struct str body_patched_text(const struct type *t, const struct value *live, const struct value *patch,
+                             struct str patch_text, const struct value *document, struct arena *a);
 
 #endif

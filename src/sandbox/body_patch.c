@@ -13,8 +13,9 @@
 #include "sandbox/patch_impl.h"
 #include "sandbox/status.h"
 
-#define MERGE_PATCH STR("application/merge-patch+json")
-#define JSON_PATCH  STR("application/json-patch+json")
+#define MERGE_PATCH    STR("application/merge-patch+json")
+#define JSON_PATCH     STR("application/json-patch+json")
+#define MAX_OPERATIONS 10000
 
 /* One patch on its way. */
 struct patching {
@@ -66,9 +67,9 @@ static int settle_strict(struct patching *p, const struct causes *of_object, str
 /* ---- merge patches and JSON patches: the result is decoded ---- */
 
 static struct str text_of(const struct patching *p, const struct value *document) {
-        if (p->c->kind->is_custom && p->type == kind_type(p->c->kind))
-                return value_canonical(p->c->a, document);
-        return body_patched_text(p->type, p->live, document, p->c->a);
+        bool is_custom = p->c->kind->is_custom && p->type == kind_type(p->c->kind);
+
+        return body_patched_text(is_custom ? NULL : p->type, p->live, p->patch, p->c->req->body, document, p->c->a);
 }
 
 static int check_kind(struct patching *p, const struct value *document) {
@@ -105,8 +106,12 @@ static int decode_document(struct patching *p, const struct value *document, con
         if (r < 0)
                 return r;
         const struct value *object = body_decode(c, p->type, document, &strict, &why);
-        bool refuses = !object || (body_strictness(c) == BODY_STRICT && strict.count + p->strict.count);
-        struct str text = refuses ? text_of(p, document) : (struct str){ 0 };
+        /* Only a patch with duplicates can have left some behind. */
+        bool has_findings = body_strictness(c) != BODY_IGNORE && strict.count + p->strict.count;
+        struct str text = !object || has_findings ? text_of(p, document) : (struct str){ 0 };
+
+        if (object && has_findings)
+                body_read_text(c, p->type, text, &strict);
         r = object ? settle_strict(p, &strict, text) : refuse_shown(c, text, why);
         causes_done(&strict);
         if (r == 0 && c->kind->is_custom && p->type == kind_type(c->kind))
@@ -167,6 +172,11 @@ static int by_json(struct patching *p, const struct value **ret) {
                                           body_json_kind(no_operation(p->patch)));
         if (body_strictness(p->c) != BODY_IGNORE && patch_json_check(p->patch, &err) < 0)
                 return status_bad_request(p->c, "%s", err.msg);
+        if (value_count(p->patch) > MAX_OPERATIONS)
+                return status_refuse(p->c, 413, "RequestEntityTooLarge", &d,
+                                     "Request entity too large: The allowed maximum operations in a JSON patch is %d, "
+                                     "got %zu",
+                                     MAX_OPERATIONS, value_count(p->patch));
         if (patch_json(p->live, p->patch, p->c->a, &document, &err) < 0)
                 return status_refuse(p->c, 422, "Invalid", &d,
                                      "the server rejected our request due to an error in our request");

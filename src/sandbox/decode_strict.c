@@ -4,16 +4,14 @@
  * but the last of equal ones. The text is JSON that json_parse() took, so nothing is checked again here. What a type
  * reads by itself (quantities, raw JSON) is not looked into; nor is an unknown field.
  */
-#include <string.h>
-
-#include "base/json.h"
 #include "base/map.h"
 #include "sandbox/decode_impl.h"
+#include "sandbox/scan.h"
 
 #define MAX_STRICT_ERRORS 100
 
 struct scanner {
-        const char *p, *end;
+        struct scan at;
         struct arena *a;
         struct causes *out;
 };
@@ -25,55 +23,7 @@ struct place {
         const struct decode_frame *at;
 };
 
-static void scan_value(struct scanner *s, struct place where);
-
-static void skip_blanks(struct scanner *s) {
-        while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' || *s->p == '\n' || *s->p == '\r'))
-                s->p++;
-}
-
-static void skip_string(struct scanner *s) {
-        for (s->p++; s->p < s->end && *s->p != '"'; s->p++)
-                if (*s->p == '\\')
-                        s->p++;
-        s->p++;
-}
-
-/* A whole value, without looking. */
-static void skip_value(struct scanner *s) {
-        size_t depth = 0;
-
-        do {
-                skip_blanks(s);
-                if (s->p >= s->end)
-                        return;
-                if (*s->p == '"') {
-                        skip_string(s);
-                        continue;
-                }
-                depth += *s->p == '{' || *s->p == '[';
-                depth -= *s->p == '}' || *s->p == ']';
-                if (strchr("{}[],:", *s->p)) {
-                        s->p++;
-                        continue;
-                }
-                while (s->p < s->end && !strchr("{}[],: \t\r\n\"", *s->p))
-                        s->p++;
-        } while (depth > 0);
-}
-
-static struct str read_key(struct scanner *s) {
-        const char *from = s->p;
-        const struct value *v = NULL;
-
-        skip_string(s);
-        struct str text = { from, (size_t)(s->p - from) };
-
-        if (!memchr(from, '\\', text.n))
-                return str_sub(text, 1, text.n - 1);
-        json_parse(text, s->a, &v, NULL);
-        return value_text(v);
-}
+static void read_value(struct scanner *s, struct place where);
 
 static void tell(struct scanner *s, const char *what, const struct decode_frame *up, struct str key) {
         struct decode_frame f = { .up = up, .name = key };
@@ -113,73 +63,62 @@ static bool is_new(struct keys *k, struct str key) {
         return true;
 }
 
-static void scan_member(struct scanner *s, struct place where, struct keys *met) {
-        struct str key = read_key(s);
+static void read_member(struct scanner *s, struct place where, struct keys *met) {
+        struct str key = scan_key(&s->at, s->a);
         const struct type_field *f = type_field(where.type, key);
         bool is_struct = !where.untyped && where.type->kind == TYPE_STRUCT;
         struct decode_frame here = { .up = where.at, .name = key };
         struct place inner = { f ? f->type : where.type ? where.type->item : NULL, where.untyped, &here };
 
-        skip_blanks(s);
-        s->p++; /* ':' */
         if (is_struct && !f) {
                 tell(s, "unknown", where.at, key);
-                skip_value(s);
+                scan_value(&s->at);
                 return;
         }
         if (!is_new(met, key))
                 tell(s, "duplicate", where.at, key);
-        scan_value(s, inner);
+        read_value(s, inner);
 }
 
-static void scan_object(struct scanner *s, struct place where) {
+static void read_object(struct scanner *s, struct place where) {
         struct keys met = { 0 };
 
-        s->p++;
-        for (skip_blanks(s); s->p < s->end && *s->p != '}'; skip_blanks(s)) {
-                if (*s->p == ',')
-                        s->p++;
-                else
-                        scan_member(s, where, &met);
-        }
-        s->p++;
+        scan_bracket(&s->at);
+        while (scan_next(&s->at) == '"')
+                read_member(s, where, &met);
+        scan_bracket(&s->at);
         map_free(met.many);
 }
 
-static void scan_list(struct scanner *s, struct place where) {
+static void read_list(struct scanner *s, struct place where) {
         struct decode_frame here = { .up = where.at };
         struct place inner = { where.type ? where.type->item : NULL, where.untyped, &here };
 
-        s->p++;
-        for (skip_blanks(s); s->p < s->end && *s->p != ']'; skip_blanks(s)) {
-                if (*s->p == ',') {
-                        s->p++;
-                        continue;
-                }
-                scan_value(s, inner);
-                here.index++;
-        }
-        s->p++;
+        scan_bracket(&s->at);
+        for (char c; (c = scan_next(&s->at)) != ']' && c; here.index++)
+                read_value(s, inner);
+        scan_bracket(&s->at);
 }
 
-static void scan_value(struct scanner *s, struct place where) {
-        skip_blanks(s);
-        if (s->p < s->end && *s->p == '{' && takes_maps(where))
-                scan_object(s, where);
-        else if (s->p < s->end && *s->p == '[' && (where.untyped || (where.type && where.type->kind == TYPE_LIST)))
-                scan_list(s, where);
+static void read_value(struct scanner *s, struct place where) {
+        char next = scan_next(&s->at);
+
+        if (next == '{' && takes_maps(where))
+                read_object(s, where);
+        else if (next == '[' && (where.untyped || (where.type && where.type->kind == TYPE_LIST)))
+                read_list(s, where);
         else
-                skip_value(s);
+                scan_value(&s->at);
 }
 
 void codec_strict(const struct type *t, struct str text, struct causes *strict) {
-        struct scanner s = { text.p, text.p + text.n, strict->arena, strict };
+        struct scanner s = { { text.p, text.p + text.n }, strict->arena, strict };
 
-        scan_value(&s, (struct place){ t->rules ? NULL : t, t->rules != NULL, NULL });
+        read_value(&s, (struct place){ t->rules ? NULL : t, t->rules != NULL, NULL });
 }
 
 void codec_duplicates(struct str text, struct causes *strict) {
-        struct scanner s = { text.p, text.p + text.n, strict->arena, strict };
+        struct scanner s = { { text.p, text.p + text.n }, strict->arena, strict };
 
-        scan_value(&s, (struct place){ NULL, true, NULL });
+        read_value(&s, (struct place){ NULL, true, NULL });
 }

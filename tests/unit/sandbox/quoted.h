@@ -56,6 +56,26 @@ static inline int change(struct world *w, const char *path, const char *type, co
         return patch(w, path, type, quoted(w, body));
 }
 
+/* Things, a custom kind with status and scale and a set of tags. */
+static inline void define_things(struct world *w) {
+        assert_int_equal(
+                make(w, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                     "{'metadata':{'name':'things.example.com'},'spec':{'group':'example.com','scope':'Namespaced','"
+                     "names':{"
+                     "'plural':'things','singular':'thing','kind':'Thing','listKind':'ThingList'},'versions':[{'name':'"
+                     "v1',"
+                     "'served':true,'storage':true,'subresources':{'status':{},'scale':{'specReplicasPath':'.spec."
+                     "replicas',"
+                     "'statusReplicasPath':'.status.replicas'}},'schema':{'openAPIV3Schema':{'type':'object','"
+                     "properties':{"
+                     "'spec':{'type':'object','properties':{'replicas':{'type':'integer'},'tags':{'type':'array',"
+                     "'x-kubernetes-list-type':'set','items':{'type':'string'}}}},'status':{'type':'object','"
+                     "properties':{"
+                     "'replicas':{'type':'integer'}}}}}}}]}}"),
+                201);
+        world_run(w, 1000);
+}
+
 static inline void assert_says(struct world *w, const char *text) {
         if (!str_contains(str_from(at(w, "message")), str_from(text)))
                 assert_string_equal(at(w, "message"), text);

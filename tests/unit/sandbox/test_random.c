@@ -5,25 +5,6 @@
  */
 #include "sandbox/quoted.h"
 
-static void define_things(struct world *w) {
-        assert_int_equal(
-                make(w, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-                     "{'metadata':{'name':'things.example.com'},'spec':{'group':'example.com','scope':'Namespaced','"
-                     "names':{"
-                     "'plural':'things','singular':'thing','kind':'Thing','listKind':'ThingList'},'versions':[{'name':'"
-                     "v1',"
-                     "'served':true,'storage':true,'subresources':{'status':{},'scale':{'specReplicasPath':'.spec."
-                     "replicas',"
-                     "'statusReplicasPath':'.status.replicas'}},'schema':{'openAPIV3Schema':{'type':'object','"
-                     "properties':{"
-                     "'spec':{'type':'object','properties':{'replicas':{'type':'integer'},'tags':{'type':'array',"
-                     "'x-kubernetes-list-type':'set','items':{'type':'string'}}}},'status':{'type':'object','"
-                     "properties':{"
-                     "'replicas':{'type':'integer'}}}}}}}]}}"),
-                201);
-        world_run(w, 1000);
-}
-
 /* --- patches --- */
 
 static void only_strict_reading_looks_at_a_json_patchs_members(void **state) {
