@@ -52,10 +52,18 @@ static void leave_out(struct desk *d, struct field_path p) {
                 in_atomic = i + 1 < p.count && schema_form(type) == SCHEMA_ATOMIC;
         }
         const struct value *live = in_atomic ? field_path_find(d->in->live, p, d->type) : NULL;
+        if (live)
+                desk_settle(d);
         if (live && field_path_set(d->arena, d->out.effective, p, d->type, live, &d->out.effective, NULL) == 0)
                 d->needs_version = true;
         else
-                d->out.effective = field_path_prune(d->arena, d->out.effective, p, d->type);
+                path_list_add(&d->leaving, d->arena, p);
+}
+
+void desk_settle(struct desk *d) {
+        d->out.effective =
+                field_paths_prune(d->arena, d->out.effective, d->leaving.paths, d->leaving.count, d->type);
+        d->leaving.count = 0;
 }
 
 static bool concerns_us(const struct desk *d, struct field_path p) {
@@ -353,6 +361,7 @@ void desk_yield(struct desk *d) {
         if (d->in->override)
                 desk_yield_overridden(d);
         hold_kept(d);
+        desk_settle(d);
 }
 
 static void send_patch(struct desk *d, enum handover_kind kind, const char *reason, struct field_path first) {
@@ -416,6 +425,7 @@ static bool fingerprint_matches_withheld(struct desk *d) {
                 return false;
         for (size_t i = 0; i < d->managed.count; i++)
                 desk_foresee(&guess, &d->managed.entries[i]);
+        desk_settle(&guess);
         if (guess.out.withheld_count == d->out.withheld_count || !fingerprint_matches(&guess, guess.out.effective))
                 return false;
         *d = guess;

@@ -266,8 +266,10 @@ void desk_extra(struct desk *d) {
 
 const struct value *decide_without_removed(const struct decision *d, const struct value *object,
                                            const struct schema *type, struct arena *a) {
+        struct path_list removed = { 0 };
+
         for (size_t i = 0; i < d->note_count; i++)
                 if (d->notes[i].kind == DECIDE_REMOVED)
-                        object = field_path_remove(a, object, d->notes[i].path, type);
-        return object;
+                        path_list_add(&removed, a, d->notes[i].path);
+        return field_paths_remove(a, object, removed.paths, removed.count, type);
 }

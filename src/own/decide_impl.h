@@ -22,6 +22,7 @@ struct desk {
         size_t scaled_count;
         struct policy_object object;
         struct path_list yields;    /* left out of the body */
+        struct path_list leaving;   /* those that are still in out.effective, until desk_settle() */
         const struct value *masked; /* effective, with due hand-overs at their live value (dry-runs) */
         bool needs_version;         /* the request must carry the resourceVersion */
         struct strips strips;       /* extra paths to be moved into our entry, leftovers to be cleared */
@@ -39,6 +40,8 @@ void desk_send(struct desk *d, const struct value *object);
 
 void desk_note(struct desk *d, struct decide_note note);
 void desk_reason(struct desk *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* out.effective is what is left after all that was yielded: before it is read. */
+void desk_settle(struct desk *d);
 /* Leaves the path out of the body, and out of what we own; the note's path is set here. */
 void desk_yield_path(struct desk *d, struct field_path p, struct decide_note note);
 /*

@@ -10,6 +10,7 @@ static void keep(struct desk *d, const struct managed_entry *e) {
         const struct field_path *paths;
         size_t count = fieldset_paths(e->set, d->arena, &paths);
 
+        desk_settle(d);
         for (size_t i = 0; i < count; i++) {
                 struct decide_note note = {
                         .kind = DECIDE_OVERRIDDEN, .owner = e->manager, .subresource = e->subresource, .rule = d->in->override

@@ -68,14 +68,14 @@ static int patched(struct telling *t, const struct decision *d, struct err *err)
 }
 
 /* An item goes with all that is below; a field goes when nobody else has it. */
-static void remove_path(struct telling *t, struct field_path p) {
+static bool goes(const struct telling *t, struct field_path p) {
         for (size_t i = 0; i < t->owners.count; i++) {
                 const struct managed_entry *e = &t->owners.entries[i];
 
                 if (!managed_is_ours(e) && !e->broken && fieldset_contains(e->set, p))
-                        return;
+                        return false;
         }
-        t->live = field_path_remove(t->arena, t->live, p, t->in->type);
+        return true;
 }
 
 /* managedFields with our entry's set changed. */
@@ -99,14 +99,18 @@ static int let_go(struct telling *t, const struct decision *d, struct err *err) 
         const struct managed_entry *ours = managed_ours(&t->owners);
         const struct fieldset *want, *left;
         const struct field_path *paths;
+        struct path_list going = { 0 };
 
         if (!ours || ours->broken)
                 return err_set(err, ERR_INVAL, "the answer shows no entry of truce");
         want = fieldset_of_value(d->effective, t->in->type, t->arena, NULL);
         left = fieldset_subtract(t->arena, ours->set, want);
         size_t count = fieldset_paths(left, t->arena, &paths);
-        for (size_t i = 0; i < count; i++)
-                remove_path(t, paths[i]);
+        for (size_t i = 0; i < count; i++) {
+                if (goes(t, paths[i]))
+                        path_list_add(&going, t->arena, paths[i]);
+        }
+        t->live = field_paths_remove(t->arena, t->live, going.paths, going.count, t->in->type);
         set_managed_fields(t, with_our_set(t, fieldset_subtract(t->arena, ours->set, left)));
         return managed_parse(t->live, t->arena, &t->owners, err);
 }

@@ -95,6 +95,11 @@ const struct value *field_path_remove(struct arena *a, const struct value *root,
 /* As field_path_remove(), and maps left empty by it go too, up to the nearest list item or the root. */
 const struct value *field_path_prune(struct arena *a, const struct value *root, struct field_path p,
                                      const struct schema *type);
+/* Both for many paths at once, which all name what they name in `root`: also indexes. */
+const struct value *field_paths_remove(struct arena *a, const struct value *root, const struct field_path *paths,
+                                       size_t count, const struct schema *type);
+const struct value *field_paths_prune(struct arena *a, const struct value *root, const struct field_path *paths,
+                                      size_t count, const struct schema *type);
 int field_path_set(struct arena *a, const struct value *root, struct field_path p, const struct schema *type,
                    const struct value *value, const struct value **ret_root, struct err *err);
 

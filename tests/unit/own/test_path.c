@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "own_test.h"
+
+#include "base/limits.h"
+#include "own/path_read.h"
 #include "arena_test.h"
 
 static struct path_element element(const char *text) {
@@ -7,6 +10,14 @@ static struct path_element element(const char *text) {
 
         assert_int_equal(path_element_parse(quoted(a, text), a, &e, NULL), 0);
         return e;
+}
+
+static struct field_path dotted_below(struct field_path p, const char *text) {
+        struct field_path below = dotted(a, text);
+
+        for (size_t i = 0; i < below.count; i++)
+                p = field_path_join(a, p, below.elements[i]);
+        return p;
 }
 
 static struct field_path image_of(const char *container) {
@@ -141,6 +152,83 @@ static void pruning_stops_at_list_items(void **state) {
         assert_text(value_canonical(a, field_path_prune(a, d, p, NULL)), "{}");
 }
 
+/* A map of maps and lists of 40 leaves, and the paths of all that is in it. */
+static const struct value *bushy(struct path_list *ret_paths) {
+        struct buf text = buf_make(MIB);
+
+        buf_addc(&text, "{");
+        for (int i = 0; i < 5; i++)
+                buf_addf(&text,
+                         "%s'm%d':{'a':%d,'b':{'c':1,'d':{'e':2}},'l':[{'name':'x','v':{'w':1}},{'name':'y'}],'s':['p','q']}",
+                         i ? "," : "", i, i);
+        buf_addc(&text, "}");
+        const struct value *v = json(a, text.p);
+
+        for (int i = 0; i < 5; i++) {
+                static const char *const below[] = { "a", "b", "b.c", "b.d", "b.d.e", "l", "s", "absent", "a.absent" };
+                static const char *const items[] = { "k:{'name':'x'}", "k:{'name':'y'}", "k:{'name':'z'}" };
+                struct field_path list = dotted(a, arena_strf(a, "m%d.l", i).p);
+
+                for (size_t k = 0; k < ARRAY_LEN(below); k++)
+                        path_list_add(ret_paths, a, dotted(a, arena_strf(a, "m%d.%s", i, below[k]).p));
+                for (size_t k = 0; k < ARRAY_LEN(items); k++)
+                        path_list_add(ret_paths, a, field_path_join(a, list, element(items[k])));
+                struct field_path x = field_path_join(a, list, element(items[0]));
+                path_list_add(ret_paths, a, field_path_join(a, x, path_field(STR("v"))));
+                path_list_add(ret_paths, a, dotted_below(x, "v.w"));
+                path_list_add(ret_paths, a, field_path_join(a, dotted(a, arena_strf(a, "m%d.s", i).p), element("v:'q'")));
+        }
+        buf_done(&text);
+        return v;
+}
+
+static void many_paths_at_once_are_as_one_by_one(void **state) {
+        struct path_list all = { 0 }, some;
+        const struct value *v = bushy(&all);
+        uint64_t dice = 1;
+
+        (void)state;
+        for (int round = 0; round < 2000; round++) {
+                const struct value *removed = v, *pruned = v;
+
+                some = (struct path_list){ 0 };
+                for (size_t i = 0; i < all.count; i++) {
+                        dice = dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+                        if ((dice >> 33) % 16 < (unsigned)round % 16)
+                                path_list_add(&some, a, all.paths[i]);
+                }
+                /* What is below goes first: one by one, an emptied map is no longer there for the next. */
+                for (size_t i = some.count; i-- > 0;) {
+                        removed = field_path_remove(a, removed, some.paths[i], NULL);
+                        pruned = field_path_prune(a, pruned, some.paths[i], NULL);
+                }
+                assert_text(value_canonical(a, field_paths_remove(a, v, some.paths, some.count, NULL)),
+                            value_canonical(a, removed).p);
+                assert_text(value_canonical(a, field_paths_prune(a, v, some.paths, some.count, NULL)),
+                            value_canonical(a, pruned).p);
+        }
+        assert_ptr_equal(field_paths_prune(a, v, &some.paths[0], 0, NULL), v);
+}
+
+static void many_paths_cost_little_memory(void **state) {
+        struct buf text = buf_make(MIB);
+        struct path_list all = { 0 };
+
+        (void)state;
+        buf_addc(&text, "{'data':{");
+        for (int i = 0; i < 4000; i++) {
+                buf_addf(&text, "%s'k%d':1", i ? "," : "", i);
+                path_list_add(&all, a, dotted(a, arena_strf(a, "data.k%d", i).p));
+        }
+        buf_addc(&text, "}}");
+        const struct value *v = json(a, text.p);
+        size_t before = arena_bytes(a);
+
+        assert_text(value_canonical(a, field_paths_remove(a, v, all.paths, all.count, NULL)), "{\"data\":{}}");
+        assert_true(arena_bytes(a) - before < 4 * MIB);
+        buf_done(&text);
+}
+
 static void setting_makes_maps_but_no_items(void **state) {
         const struct value *d = json(a, "{'l':[{'name':'x'}],'s':'text'}"), *r;
         const struct value *one = value_int(a, 1, 0);
@@ -178,6 +266,8 @@ int main(void) {
                 cmocka_unit_test(a_key_may_be_null),
                 cmocka_unit_test(removing_shares_what_it_does_not_touch),
                 cmocka_unit_test(pruning_stops_at_list_items),
+                cmocka_unit_test(many_paths_at_once_are_as_one_by_one),
+                cmocka_unit_test(many_paths_cost_little_memory),
                 cmocka_unit_test(setting_makes_maps_but_no_items),
                 cmocka_unit_test(a_copied_path_outlives_its_origin),
         };
