@@ -9,7 +9,7 @@
 #include "base/arena.h"
 
 /* There may be so many patterns. This number only shrinks. */
-#define KNOWN_MAX 4
+#define KNOWN_MAX 3
 
 /*
  * So many other differences in 10,000 requests do not fail a run: long runs still find one or two, of kinds that are mended

@@ -23,6 +23,7 @@
 #include "run.h"
 
 #define MAX_KINDS 40
+#define MAX_SHOWN 8 /* differences of one answer */
 
 struct tally {
         unsigned asked, differed, known;
@@ -127,15 +128,20 @@ static void print_texts(struct str real, struct str sandbox) {
 }
 
 static void print_difference(unsigned long episode, const struct step *s, const struct result *r) {
+        size_t shown = 0;
+
         printf("\nDIFFERS: seed %llu, episode %lu, step %u\n", (unsigned long long)options.seed, episode, s->number);
-        for (size_t i = 0; i < r->differences.count && i < MAX_DIFFERENCES; i++) {
+        for (size_t i = 0; i < r->differences.count && i < MAX_DIFFERENCES && shown < MAX_SHOWN; i++) {
                 const struct difference *d = &r->differences.list[i];
 
+                if (d->known)
+                        continue;
                 printf("  %.*s\n", STR_FMT(d->place));
                 print_texts(d->real, d->sandbox);
+                shown++;
         }
-        if (r->differences.count > MAX_DIFFERENCES)
-                printf("  and %zu more\n", r->differences.count - MAX_DIFFERENCES);
+        if (r->differences.count > shown)
+                printf("  of %zu\n", r->differences.count);
         for (enum side side = SIDE_REAL; side < SIDE_COUNT; side++)
                 if (r->answers[side].status >= 400)
                         printf("  %s says %.*s\n", side == SIDE_REAL ? "real" : "sandbox",
@@ -177,11 +183,26 @@ static bool note_signature(struct str signature, struct str line) {
 
 enum judgement { EQUAL, KNOWN, DIFFERENT, NEW };
 
+/* The first difference that nobody knows, or NULL. What is beyond those that are kept nobody has looked at. */
+static const struct difference *first_unknown(const struct kind *k, const struct step *s, struct result *r,
+                                              struct arena *a) {
+        const struct difference *first = NULL;
+
+        for (size_t i = 0; i < r->differences.count && i < MAX_DIFFERENCES; i++) {
+                struct difference *d = &r->differences.list[i];
+
+                d->known = known_has(line_of(a, k, s, r, d).p);
+                if (!d->known && !first)
+                        first = d;
+        }
+        return first || r->differences.count <= MAX_DIFFERENCES ? first : &r->differences.list[MAX_DIFFERENCES - 1];
+}
+
 /* NEW: a difference of a kind not seen before. */
 static enum judgement judge(const struct kind *k, const struct step *s, struct result *r, struct arena *a,
                             struct str *ret_place) {
         struct tally *t = &tallies[k - kinds.list][s->verb];
-        bool fresh = false, unknown = false;
+        const struct difference *first = r->unanswered ? NULL : first_unknown(k, s, r, a);
 
         unanswered += r->unanswered;
         if (r->unanswered)
@@ -190,19 +211,13 @@ static enum judgement judge(const struct kind *k, const struct step *s, struct r
         requests++;
         shared += s->shared;
         reordered += r->differences.reordered;
-        for (size_t i = 0; i < r->differences.count && i < MAX_DIFFERENCES && !unknown; i++) {
-                struct str line = line_of(a, k, s, r, &r->differences.list[i]);
-
-                if (known_has(line.p))
-                        continue;
-                unknown = true;
-                fresh = note_signature(signature_of(a, k, r, &r->differences.list[i]), line);
-                *ret_place = r->differences.list[i].place;
-        }
-        t->known += r->differences.count && !unknown;
-        t->differed += unknown;
-        wrong += unknown;
-        return fresh ? NEW : unknown ? DIFFERENT : r->differences.count ? KNOWN : EQUAL;
+        t->known += r->differences.count && !first;
+        t->differed += first != NULL;
+        wrong += first != NULL;
+        if (!first)
+                return r->differences.count ? KNOWN : EQUAL;
+        *ret_place = first->place;
+        return note_signature(signature_of(a, k, r, first), line_of(a, k, s, r, first)) ? NEW : DIFFERENT;
 }
 
 /* After a write that went another way the objects are no longer the same. */

@@ -6,15 +6,20 @@
 
 #include "base/map.h"
 
-#define VERSION_DISTANCE 64 /* from its name to a version, in a text */
+#define VERSION_DISTANCE 128 /* from its name to a version, in a text */
 
 static const char letters[] = "UVAPNTF";
+
+struct version {
+        uint64_t at[SIDE_COUNT];
+        struct version *next;
+};
 
 struct pairs {
         struct arena *arena;
         struct map *by_text[SIDE_COUNT]; /* letter and text → pair */
         struct map *by_label;
-        uint64_t highest[SIDE_COUNT];
+        struct version *versions;
         unsigned step, index;
         bool shuffled;
 };
@@ -78,18 +83,37 @@ void pairs_learn(struct pairs *p, enum pair_kind kind, struct str real, struct s
         learn(p, kind, arena_strf(p->arena, "%c%u.%u", letters[kind], p->step, p->index++), real, sandbox);
 }
 
-bool pairs_in_order(struct pairs *p, struct str real, struct str sandbox) {
+/* --- versions --- */
+
+static void note_version(struct pairs *p, uint64_t real, uint64_t sandbox) {
+        struct version *v = arena_alloc(p->arena, sizeof *v);
+
+        *v = (struct version){ { real, sandbox }, p->versions };
+        p->versions = v;
+}
+
+bool pairs_in_order(struct pairs *p, struct arena *a, struct str real, struct str sandbox) {
         uint64_t r, s;
 
-        if (!str_to_u64(real, &r) || !str_to_u64(sandbox, &s))
+        if (pairs_find(p, a, SIDE_REAL, PAIR_VERSION, real) || pairs_find(p, a, SIDE_SANDBOX, PAIR_VERSION, sandbox) ||
+            !str_to_u64(real, &r) || !str_to_u64(sandbox, &s))
                 return true;
-        bool same = (r > p->highest[SIDE_REAL]) == (s > p->highest[SIDE_SANDBOX]);
+        for (const struct version *v = p->versions; v; v = v->next)
+                if ((r > v->at[SIDE_REAL]) != (s > v->at[SIDE_SANDBOX]))
+                        return false;
+        note_version(p, r, s);
+        return true;
+}
 
-        if (r > p->highest[SIDE_REAL])
-                p->highest[SIDE_REAL] = r;
-        if (s > p->highest[SIDE_SANDBOX])
-                p->highest[SIDE_SANDBOX] = s;
-        return same;
+bool pairs_is_latest(const struct pairs *p, enum side side, struct str version) {
+        uint64_t n;
+
+        if (!str_to_u64(version, &n))
+                return false;
+        for (const struct version *v = p->versions; v; v = v->next)
+                if (v->at[side] > n)
+                        return false;
+        return true;
 }
 
 /* --- labels in texts --- */
@@ -101,6 +125,10 @@ static bool is_word(char c) {
 
 bool pairs_is_uid(struct str s) {
         return s.n == 36 && s.p[8] == '-' && s.p[13] == '-' && s.p[18] == '-' && s.p[23] == '-';
+}
+
+bool pairs_is_given_uid(struct str uid) {
+        return str_starts(uid, STR("11111111-"));
 }
 
 /* steps.c generates names with this prefix. */
@@ -137,7 +165,7 @@ static void add_word(const struct pairs *p, struct arena *a, enum side side, str
                 buf_addch(out, word.p[word.n - 1]);
         } else if (pair)
                 buf_addf(out, "@%.*s@", STR_FMT(pair->label));
-        else if (pairs_is_uid(word) && str_find(word, '1', 0) != 0)
+        else if (pairs_is_uid(word) && !pairs_is_given_uid(word))
                 buf_addc(out, "@uid@");
         else if (str_starts(word, STR("10.96.")))
                 buf_addc(out, "@address@");
@@ -151,6 +179,14 @@ static bool is_digit(char c) {
         return c >= '0' && c <= '9';
 }
 
+/* A document goes on to another member; the commas of a sentence have a blank behind them. */
+static bool has_other_member(struct str between) {
+        for (size_t i = 0; i + 1 < between.n; i++)
+                if (between.p[i] == ',' && between.p[i + 1] != ' ')
+                        return !str_contains(between, STR("\"value"));
+        return false;
+}
+
 /* Behind "resourceVersion", in a document or a sentence, with no number and no other member between? */
 static bool names_version(struct str text, size_t at) {
         static const struct str name = { "esourceVersion", 14 };
@@ -158,11 +194,8 @@ static bool names_version(struct str text, size_t at) {
 
         while (from > 0 && at - from < VERSION_DISTANCE && !is_digit(text.p[from - 1])) {
                 from--;
-                if (!str_starts(str_sub(text, from, at), name))
-                        continue;
-                struct str between = str_sub(text, from, at);
-
-                return str_find(between, ',', 0) < 0 || str_contains(between, STR("\"value"));
+                if (str_starts(str_sub(text, from, at), name))
+                        return !has_other_member(str_sub(text, from, at));
         }
         return false;
 }

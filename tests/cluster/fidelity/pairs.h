@@ -38,10 +38,17 @@ bool pairs_are_shuffled(const struct pairs *p);
 const struct pair *pairs_find(const struct pairs *p, struct arena *a, enum side side, enum pair_kind kind,
                               struct str text);
 void pairs_learn(struct pairs *p, enum pair_kind kind, struct str real, struct str sandbox);
-/* Is a new version newer than all before on both sides, or on neither? */
-bool pairs_in_order(struct pairs *p, struct str real, struct str sandbox);
+/*
+ * Versions that neither side has shown yet: is there none that is older on one side and newer on the other? Notes them
+ * then; the caller learns the pair. True of others.
+ */
+bool pairs_in_order(struct pairs *p, struct arena *a, struct str real, struct str sandbox);
+/* Is it as new as all versions that were noted? */
+bool pairs_is_latest(const struct pairs *p, enum side side, struct str version);
 
 bool pairs_is_uid(struct str s);
+/* One that steps and kinds.yaml make up: it is the same on both sides. */
+bool pairs_is_given_uid(struct str uid);
 bool pairs_is_port(const struct value *v);
 
 /* The text with labels for the words that are paired. */

@@ -265,6 +265,12 @@ void twins_ask(struct twins *t, const struct twin_request requests[SIDE_COUNT], 
         ask_sandbox(t, &requests[SIDE_SANDBOX], &sandbox, a, &ret_answers[SIDE_SANDBOX]);
 }
 
+void twins_ask_real(struct twins *t, const struct twin_request *r, struct arena *a, struct twin_answer *ret_answer) {
+        struct exchange real = { 0 };
+
+        ask_real(t, r, &real, a, ret_answer);
+}
+
 void twins_watch(struct twins *t, const struct twin_request requests[SIDE_COUNT], struct arena *a,
                  struct twin_answer ret_answers[SIDE_COUNT]) {
         struct exchange sandbox = { .watch = true };

@@ -6,7 +6,7 @@
 #ifndef TRUCE_FIDELITY_TWINS_H
 #define TRUCE_FIDELITY_TWINS_H
 
-#include "compare.h"
+#include "answers.h"
 #include "kube/transport.h"
 
 struct twin_request {
@@ -15,12 +15,6 @@ struct twin_request {
         const char *content_type; /* NULL: no body */
         const char *accept;       /* NULL: JSON */
         struct str body;
-};
-
-struct twin_answer {
-        int status; /* 0: none came */
-        struct str content_type, body;
-        struct str warnings; /* one a line */
 };
 
 struct twins;
@@ -32,6 +26,8 @@ DEFINE_CLEANUP(struct twins *, twins_free)
 /* One request to both; `requests` and `ret_answers` by enum side. Texts of the answers live in the arena. */
 void twins_ask(struct twins *t, const struct twin_request requests[SIDE_COUNT], struct arena *a,
                struct twin_answer ret_answers[SIDE_COUNT]);
+/* The same to the real one only. */
+void twins_ask_real(struct twins *t, const struct twin_request *r, struct arena *a, struct twin_answer *ret_answer);
 /*
  * The events of a watch that are due already, as lines. How many that are says the sandbox; the real server gets a
  * moment longer, so that one too many shows as well. A server that has too much to do is asked again; status 0: it did
