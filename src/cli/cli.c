@@ -102,9 +102,9 @@ int cli_main(int argc, char **argv) {
                 return run_verb(2, (char *[]){ argv[2], (char[]){ "--help" }, NULL });
         if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
                 print_usage(stdout);
-                return CLI_OK;
+                return check_output(CLI_OK);
         }
         if (strcmp(argv[1], "--version") == 0)
-                return cli_version(0, NULL);
+                return check_output(cli_version(0, NULL));
         return run_verb(argc - 1, argv + 1);
 }
