@@ -14,11 +14,11 @@
 #include "base/option.h"
 #include "cli/cli.h"
 #include "cli/sandbox_files.h"
+#include "cli/sandbox_state.h"
 #include "cli/session.h"
 
-#define SAVE_AFTER_MS 500 /* changes of half a second are saved together */
-#define MAX_USERS     64
-#define MAX_FILES     4096 /* connections */
+#define MAX_USERS 64
+#define MAX_FILES 4096 /* connections */
 
 struct flags {
         struct str listen, kubeconfig, state, rules;
@@ -54,9 +54,7 @@ struct sandbox_verb {
         struct sandbox_http *http;
         struct sandbox_user users[MAX_USERS];
         size_t user_count;
-        struct sandbox_lock lock;
-        struct loop_timer *save;
-        bool save_fails;
+        struct sandbox_state *state; /* NULL: in memory only */
         struct loop_signal *term, *interrupt;
 };
 
@@ -86,48 +84,6 @@ static int add_users(struct sandbox_verb *v, struct err *err) {
         return r;
 }
 
-/* ---- state ---- */
-
-static int save(struct sandbox_verb *v) {
-        struct err err;
-
-        if (v->flags.state.n == 0)
-                return 0;
-        int r = sandbox_save(v->sandbox, v->flags.state.p, &err);
-        if (r < 0 && !v->save_fails)
-                session_say(str_from(err.msg));
-        v->save_fails = r < 0;
-        return r;
-}
-
-static void on_save(void *ctx) {
-        save(ctx);
-}
-
-static void on_commit(void *ctx, const struct sandbox_commit *c) {
-        struct sandbox_verb *v = ctx;
-
-        (void)c;
-        if (!loop_timer_is_running(v->save))
-                loop_timer_start(v->save, SAVE_AFTER_MS);
-}
-
-/* Loads what is there, then keeps it. */
-static int begin_state(struct sandbox_verb *v, struct err *err) {
-        if (v->flags.state.n == 0)
-                return 0;
-        int r = sandbox_lock_state(v->flags.state.p, &v->lock, err);
-        if (r == 0 && access(v->flags.state.p, F_OK) == 0)
-                r = sandbox_load(v->sandbox, v->flags.state.p, err);
-        if (r == 0)
-                r = sandbox_save(v->sandbox, v->flags.state.p, err); /* what cannot be kept is known at once */
-        if (r < 0)
-                return err_wrap(err, r, "--state");
-        v->save = loop_timer_new(v->loop, on_save, v);
-        sandbox_observe(v->sandbox, on_commit, v);
-        return 0;
-}
-
 /* ---- life ---- */
 
 static void on_stop(void *ctx, int signum) {
@@ -135,6 +91,12 @@ static void on_stop(void *ctx, int signum) {
 
         (void)signum;
         loop_stop(v->loop);
+}
+
+static int open_state(struct sandbox_verb *v, struct err *err) {
+        int r = v->flags.state.n ? sandbox_state_open(v->loop, v->sandbox, v->flags.state.p, &v->state, err) : 0;
+
+        return r < 0 ? err_wrap(err, r, "--state") : 0;
 }
 
 static int load_all(struct sandbox_verb *v, struct err *err) {
@@ -185,7 +147,7 @@ static int start(struct sandbox_verb *v, struct err *err) {
         v->term = loop_signal_new(v->loop, SIGTERM, on_stop, v);
         v->interrupt = loop_signal_new(v->loop, SIGINT, on_stop, v);
         v->sandbox = sandbox_new(v->loop, &o);
-        r = begin_state(v, err);
+        r = open_state(v, err);
         if (r == 0)
                 r = load_all(v, err);
         if (r == 0)
@@ -197,12 +159,11 @@ static int start(struct sandbox_verb *v, struct err *err) {
 
 static void stop(struct sandbox_verb *v) {
         sandbox_http_free(v->http);
-        loop_timer_free(v->save);
+        sandbox_state_free(v->state);
         sandbox_free(v->sandbox);
         loop_signal_free(v->term);
         loop_signal_free(v->interrupt);
         loop_free(v->loop);
-        sandbox_lock_done(&v->lock);
         arena_free(v->arena);
 }
 
@@ -265,10 +226,12 @@ int cli_sandbox(int argc, char **argv) {
                 if (r == 0) {
                         greet(&v);
                         loop_run(v.loop);
-                        r = save(&v) < 0 ? ERR_INTERNAL : 0;
+                        r = sandbox_state_end(v.state, &err);
+                        if (r < 0)
+                                err_wrap(&err, r, "--state: the last changes are lost");
                 }
         }
-        int result = r == 0 ? CLI_OK : err.code ? session_fail(&err) : CLI_ERROR;
+        int result = r == 0 ? CLI_OK : session_fail(&err);
         stop(&v);
         return result;
 }

@@ -25,11 +25,11 @@ static int read_file(const char *path, struct arena *a, struct str *ret_text, st
         _cleanup_(buf_done) struct buf text = buf_make(YAML_MAX_DOCUMENT_BYTES);
         char piece[64 * KIB];
         int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t n;
+        ssize_t n = 0;
 
         if (fd < 0)
                 return err_set_errno(err, errno, "cannot read %s", path);
-        while ((n = read(fd, piece, sizeof piece)) > 0)
+        while (!text.overflow && (n = read(fd, piece, sizeof piece)) > 0)
                 buf_add(&text, (struct str){ piece, (size_t)n });
         int why = errno;
         close(fd);
@@ -287,12 +287,13 @@ static unsigned rank(const struct value *object) {
         return str_eqc(kind, "CustomResourceDefinition") ? 0 : str_eqc(kind, "Namespace") ? 1 : 2;
 }
 
-/* The kind of a definition is served a moment after it was added. */
+/* The kind of a definition is served a moment after it was added. Who ends the loop meanwhile means all of it. */
 static int add_when_served(struct sandbox *s, const struct value *object, struct err *err) {
         int r = sandbox_add(s, object, err);
 
         for (int64_t waited_ms = 0; r == ERR_NOTFOUND && waited_ms < SERVED_AFTER_MS; waited_ms += 50) {
-                loop_run_for(sandbox_loop(s), 50);
+                if (loop_run_for(sandbox_loop(s), 50))
+                        return err_set(err, ERR_CANCELLED, "interrupted");
                 r = sandbox_add(s, object, err);
         }
         return r;

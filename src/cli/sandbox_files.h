@@ -32,7 +32,8 @@ void sandbox_lock_done(struct sandbox_lock *l);
 
 /*
  * Adds the objects of a file, or of all .yaml, .yml and .json files of a folder and those below: definitions first,
- * namespaces next, the rest in the order of the paths. Errors name the file and the object.
+ * namespaces next, the rest in the order of the paths. Errors name the file and the object; CANCELLED when the loop was
+ * stopped meanwhile.
  */
 int sandbox_load_manifests(struct sandbox *s, struct str path, size_t *ret_count, struct err *err);
 

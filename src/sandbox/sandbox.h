@@ -97,11 +97,24 @@ void sandbox_observe(struct sandbox *s, void (*fn)(void *ctx, const struct sandb
 int sandbox_set_rules(struct sandbox *s, const struct value *document, struct err *err);
 
 /*
- * All objects with their resourceVersions, and the reverse into an empty sandbox. The file is replaced whole (write,
- * fsync, rename). Loading takes all or nothing: CORRUPT names what cannot be read, UNSUPPORTED a format of another
- * version; then the sandbox is as it was.
+ * All objects with their resourceVersions, as they are now. Taking it costs a reference an object, and what is replaced
+ * meanwhile stays in memory until it is freed. Writing is what takes long: it looks at nothing that changes, so it may
+ * be done on another thread. The file is replaced whole (write, fsync, rename), so whenever the process ends the old or
+ * the new one is there. LIMIT for more than JSON_MAX_BYTES, a system error's code. Free on the loop's thread, before
+ * sandbox_free().
  */
+struct sandbox_snapshot;
+struct sandbox_snapshot *sandbox_snapshot_take(struct sandbox *s);
+int sandbox_snapshot_write(const struct sandbox_snapshot *n, const char *path, struct err *err);
+void sandbox_snapshot_free(struct sandbox_snapshot *n);
+DEFINE_CLEANUP(struct sandbox_snapshot *, sandbox_snapshot_free)
+/* The three at once. */
 int sandbox_save(struct sandbox *s, const char *path, struct err *err);
+
+/*
+ * The reverse, into an empty sandbox. All or nothing: CORRUPT names what cannot be read, INVAL what is no file,
+ * UNSUPPORTED a format of another version; then the sandbox is as it was.
+ */
 int sandbox_load(struct sandbox *s, const char *path, struct err *err);
 
 /*

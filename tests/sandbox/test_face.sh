@@ -24,49 +24,20 @@ it_ends_with_watches_open() {
 	wait "$reader" || true # ends, in the middle of the stream
 }
 
-state_is_kept_in_a_file() {
-	sandbox_start --state "$WORK/state" --user jane
-	api POST "$maps" '{"metadata":{"name":"kept"},"data":{"k":"v"}}'
-	assert_eq 201 "$CODE"
-	wait_until 5 grep -q '"kept"' "$WORK/state"
-	api POST "$maps" '{"metadata":{"name":"late"}}'
-	sandbox_end
-	sandbox_start --state "$WORK/state"
-	assert_eq v "$(got "$maps/kept" data.k)"
-	assert_eq late "$(got "$maps/late" metadata.name)"
-	sandbox_end
-}
-
-# refused FLAG…: it does not start.
-refused() {
+# Nothing that it opens becomes a descriptor that is printed to.
+it_works_without_standard_descriptors() {
+	local pid
 	RC=0
-	OUT=$(timeout 20 "$TRUCE" sandbox --kubeconfig "$WORK/other" "$@" 2>&1) || RC=$?
-	[ ! -e "$WORK/other" ] || fail 'a kubeconfig was written all the same'
-}
-
-a_state_belongs_to_one_process() {
-	sandbox_start --state "$WORK/state"
-	refused --state "$WORK/state"
+	"$TRUCE" sandbox --kubeconfig "$WORK/closed" --state "$WORK/closed.state" <&- >&- 2>&- &
+	pid=$!
+	wait_until 20 test -s "$WORK/closed"
+	kill -TERM "$pid"
+	wait "$pid" || RC=$?
+	assert_eq 2 "$RC" # what it had to say could not be said
+	assert_eq '{"format":1,' "$(head -c 12 "$WORK/closed.state")"
+	RC=0
+	"$TRUCE" --version >&- 2>&- || RC=$?
 	assert_eq 2 "$RC"
-	[[ $OUT == *'is in use by another truce sandbox'* ]] || fail "the reason is missing: $OUT"
-	kill -KILL "$SANDBOX_PID"
-	wait "$SANDBOX_PID" || true
-	sandbox_start --state "$WORK/state" # a sudden end leaves nothing that has to be taken away by hand
-	sandbox_end
-	[ ! -e "$WORK/state.lock" ] || fail 'the lock is still there'
-}
-
-a_bad_state_is_named_and_left_alone() {
-	head -c 3000 "$WORK/state" >"$WORK/short"
-	cp "$WORK/short" "$WORK/before"
-	refused --state "$WORK/short"
-	assert_eq 2 "$RC"
-	[[ $OUT == *"$WORK/short"*damaged* ]] || fail "the reason is missing: $OUT"
-	cmp "$WORK/short" "$WORK/before"
-	refused --state "$WORK"
-	[[ $OUT == *"$WORK"* ]] || fail "the reason is missing: $OUT"
-	refused --state "$WORK/none/state"
-	[[ $OUT == *"$WORK/none/state"* ]] || fail "the reason is missing: $OUT"
 }
 
 another_kubeconfig_is_not_replaced() {
@@ -143,6 +114,5 @@ what_cannot_be_loaded_is_named() {
 
 sandbox_start
 run_cases clients_get_what_http_promises the_kubeconfig_is_for_its_owner_only it_ends_with_watches_open \
-	state_is_kept_in_a_file a_state_belongs_to_one_process \
-	a_bad_state_is_named_and_left_alone another_kubeconfig_is_not_replaced only_loopback_is_served \
+	it_works_without_standard_descriptors another_kubeconfig_is_not_replaced only_loopback_is_served \
 	manifests_and_rules_are_there_from_the_start what_cannot_be_loaded_is_named

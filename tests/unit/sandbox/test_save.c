@@ -3,6 +3,7 @@
 #include "sandbox/world.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 static int setup(void **state) {
@@ -82,6 +83,7 @@ static void what_cannot_be_read_is_named(void **state) {
         assert_load(w, path, ERR_CORRUPT, "is damaged, or was changed by something else");
         unlink(path);
         assert_load(w, path, ERR_NOTFOUND, path);
+        assert_load(w, "/dev/zero", ERR_INVAL, "is no plain file");
         assert_int_equal(sandbox_save(w->s, "/nonexistent/x", &err), ERR_NOTFOUND);
 }
 
@@ -130,6 +132,56 @@ static struct world *restarted(struct world *w) {
         assert_int_equal(sandbox_load(other->s, path, NULL), 0);
         unlink(path);
         return other;
+}
+
+struct writing {
+        struct sandbox_snapshot *snapshot;
+        const char *path;
+        int result;
+};
+
+static void *write_it(void *arg) {
+        struct writing *w = arg;
+
+        w->result = sandbox_snapshot_write(w->snapshot, w->path, NULL);
+        return NULL;
+}
+
+/* Written on another thread while everything in it is changed, deleted and forgotten. */
+static void a_snapshot_shows_the_moment_it_was_taken(void **state) {
+        struct world *w = world_new(&(struct sandbox_options){ .no_controllers = true, .history_events = 1 });
+        struct world *other = world_new(NULL);
+        char path[] = "/tmp/sandbox-save-XXXXXX", name[128];
+        struct writing job = { .path = path };
+        pthread_t thread;
+
+        close(mkstemp(path));
+        for (int i = 0; i < 200; i++) {
+                snprintf(name, sizeof name, "{\"metadata\":{\"name\":\"a%d\"},\"data\":{\"k\":\"old\"}}", i);
+                assert_int_equal(post(w, CM, name), 201);
+        }
+        job.snapshot = sandbox_snapshot_take(w->s);
+        assert_int_equal(pthread_create(&thread, NULL, write_it, &job), 0);
+        for (int i = 0; i < 200; i++) {
+                snprintf(name, sizeof name, CM "/a%d", i);
+                assert_int_equal(patch(w, name, MERGE_TYPE, "{\"data\":{\"k\":\"new\"}}"), 200);
+                if (i % 2)
+                        assert_int_equal(del(w, name), 200);
+                get(w, CM);
+        }
+        pthread_join(thread, NULL);
+        sandbox_snapshot_free(job.snapshot);
+        assert_int_equal(job.result, 0);
+        assert_int_equal(sandbox_load(other->s, path, NULL), 0);
+        for (int i = 0; i < 200; i++) {
+                snprintf(name, sizeof name, CM "/a%d", i);
+                assert_int_equal(get(other, name), 200);
+                assert_at(other, "data.k", "old");
+        }
+        unlink(path);
+        world_free(w);
+        world_free(other);
+        (void)state;
 }
 
 static void a_namespace_that_was_ending_ends_after_loading(void **state) {
@@ -253,6 +305,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_saved_sandbox_is_loaded_as_it_was, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_cannot_be_read_is_named, setup, teardown),
                 cmocka_unit_test(a_damaged_file_is_refused_and_changes_nothing),
+                cmocka_unit_test(a_snapshot_shows_the_moment_it_was_taken),
                 cmocka_unit_test_setup_teardown(a_namespace_that_was_ending_ends_after_loading, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_running_pod_keeps_running_and_its_address, setup, teardown),
                 cmocka_unit_test_setup_teardown(rules_change_and_deny, setup, teardown),
