@@ -6,6 +6,7 @@
 #include "agent/agent_impl.h"
 
 #include "agent/events.h"
+#include "diff/mask.h"
 
 #define MESSAGE_MAX_BYTES 8192 /* before it is cut */
 
@@ -61,9 +62,28 @@ static struct event_object about(const struct value *object) {
         };
 }
 
+/* The server's own words, which may echo values of a Secret. */
+static void tell_failure(struct events *events, const struct outcome *o) {
+        _cleanup_(buf_done) struct buf message = buf_make(MESSAGE_MAX_BYTES);
+        const struct value *objects[] = { o->desired, o->before };
+        struct event_object object = about(o->before ? o->before : o->desired);
+
+        if (o->secret)
+                mask_scrub(objects, ARRAY_LEN(objects), true, str_from(o->err->msg), &message);
+        else
+                buf_addc(&message, o->err->msg);
+        if (o->file.n)
+                buf_addf(&message, " (Git: %.*s:%u)", STR_FMT(o->file), o->line);
+        events_tell(events, &object, true, "SyncFailed", buf_str(&message));
+}
+
 void agent_events_of(struct events *events, const struct outcome *o) {
         struct event_object object = about(o->after ? o->after : o->before);
 
+        if (o->kind == OUTCOME_FAILED && o->desired && !o->mishap) {
+                tell_failure(events, o);
+                return;
+        }
         if (!o->notes_are_new || (o->first_look && o->kind != OUTCOME_CREATED && o->kind != OUTCOME_CONFIGURED))
                 return;
         for (size_t i = 0; i < ARRAY_LEN(table); i++) {

@@ -64,6 +64,7 @@ struct outcome {
         uint32_t line;
         bool secret;
         const struct err *err;        /* REFUSED, FAILED */
+        bool mishap;                  /* the request got lost, or lost a race: it says nothing about the object */
         const char *reason;           /* in words; may be "" */
         int64_t retry_in_ms;          /* FAILED: -1 not until Git or the schema changes */
         const struct value *before;   /* the live object before, NULL: none or not needed */

@@ -30,7 +30,7 @@ struct events {
         struct loop *loop;
         struct kube_client *client;
         char *installation;
-        struct map *known; /* "uid reason" → struct known */
+        struct map *known; /* key_of() → struct known */
         size_t waiting;
         struct loop_timer *timer;
         struct kube_op *call;
@@ -136,11 +136,12 @@ static struct str next_body(const struct known *k, struct arena *a) {
         return value_canonical(a, value_map_end(&b, a, 0));
 }
 
-/* Unlike any other of this object: its uid, the reason and when it began are in it. */
+/* Unlike any other of this object: its uid and kind, the reason and when it began are in it. */
 static char *new_name(const struct known *k, struct arena *a) {
         static const struct hash_key no_key;
         struct str base = k->about.name.n > NAME_MAX_BYTES ? str_sub(k->about.name, 0, NAME_MAX_BYTES) : k->about.name;
-        struct str all = arena_strf(a, "%.*s %s %lld", STR_FMT(k->about.uid), k->reason, (long long)k->first_wall_ms);
+        struct str all = arena_strf(a, "%.*s %.*s %s %lld", STR_FMT(k->about.uid), STR_FMT(k->about.kind), k->reason,
+                                    (long long)k->first_wall_ms);
         struct hash128 h = hash128(&no_key, all);
 
         return str_dup(arena_strf(a, "%.*s.%016llx", STR_FMT(base), (unsigned long long)h.lo));
@@ -264,14 +265,21 @@ static struct str cut(struct str s) {
         return str_sub(s, 0, n);
 }
 
+static struct str key_of(const struct event_object *about, const char *reason, struct arena *a) {
+        if (about->uid.n)
+                return arena_strf(a, "%.*s %s", STR_FMT(about->uid), reason);
+        return arena_strf(a, "%.*s %.*s %.*s/%.*s %s", STR_FMT(about->api_version), STR_FMT(about->kind), STR_FMT(about->ns),
+                          STR_FMT(about->name), reason);
+}
+
 void events_tell(struct events *e, const struct event_object *about, bool warning, const char *reason, struct str message) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct known *k;
         int64_t wall_ms = loop_wall_ms(e->loop);
 
-        if (!about->uid.n || e->waiting >= EVENTS_MAX_WAITING)
+        if (!about->name.n || e->waiting >= EVENTS_MAX_WAITING)
                 return;
-        k = known_of(e, arena_strf(a, "%.*s %s", STR_FMT(about->uid), reason), a);
+        k = known_of(e, key_of(about, reason, a), a);
         if (!k)
                 return;
         if (k->name && wall_ms - k->last_wall_ms > KEPT_MS) {

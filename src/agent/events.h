@@ -23,7 +23,7 @@
 
 struct events;
 
-/* What an Event is about; a cluster-wide object's stands in namespace "default". */
+/* What an Event is about; a cluster-wide object's stands in namespace "default". One that could not be made has no uid. */
 struct event_object {
         struct str api_version, kind, ns, name, uid, resource_version;
 };

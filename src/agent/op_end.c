@@ -89,7 +89,7 @@ void op_finish(struct op *op, enum item_state state, struct outcome outcome, con
 
 void op_fail(struct op *op, const struct err *err) {
         item_note_refused(op->item, err_is_transient(err->code) ? NULL : op->in.live);
-        op_finish(op, ITEM_FAILED, (struct outcome){ .kind = OUTCOME_FAILED, .err = err }, err);
+        op_finish(op, ITEM_FAILED, (struct outcome){ .kind = OUTCOME_FAILED, .err = err, .before = op->in.live }, err);
 }
 
 /* What the object looked like before we wrote, as a value of the round's arena. */

@@ -290,11 +290,12 @@ int discovery_read(struct kube_discovery *d, struct section_list *list, struct s
         struct reading reading = { d, list };
         _cleanup_(split_list_freep) struct split_list *groups = split_list_new(text.n, read_group, &reading);
         size_t before = list->count;
+        struct err why = { 0 };
         struct str shell;
 
-        int r = split_list_feed(groups, text, err);
+        int r = split_list_feed(groups, text, &why);
         if (r == 0)
-                r = split_list_end(groups, &shell, err);
+                r = split_list_end(groups, &shell, &why);
         if (r == 0 && is_aggregated(shell)) {
                 *ret_document = DISCOVERY_AGGREGATED;
                 return 0;
@@ -302,5 +303,5 @@ int discovery_read(struct kube_discovery *d, struct section_list *list, struct s
         /* A plain document has no "items"; its whole text may be larger than a shell, which is no error here. */
         if (list->count == before)
                 return read_plain(d, list, text, ret_document, err);
-        return r < 0 ? r : err_set(err, ERR_PARSE, "the reply is no discovery document");
+        return err_set(err, r < 0 ? r : ERR_PARSE, "%s", r < 0 ? why.msg : "the reply is no discovery document");
 }

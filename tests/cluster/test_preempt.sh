@@ -77,6 +77,11 @@ quota_refuses() {
 	{ kc admin create configmap probe -n "$NS" --dry-run=server 2>&1 || true; } | grep 'exceeded quota' >/dev/null
 }
 
+its_event_says_why() {
+	kc admin get events -n "$NS" --field-selector reason=SyncFailed,involvedObject.name=refused \
+		-o jsonpath='{.items[*].message}' | grep -F 'exceeded quota' | grep -F '(Git: deploy/map-refused.yaml:1)'
+}
+
 # 403 from admission: the object is tried again later, its neighbours are not concerned, a new commit goes ahead.
 an_object_that_is_refused_holds_nothing_up() {
 	local used
@@ -92,6 +97,7 @@ an_object_that_is_refused_holds_nothing_up() {
 	YAML
 	commit 'one too many'
 	agent_waits 30 "msg=\"failed\" obj=/ConfigMap/$NS/refused"
+	wait_until 10 its_event_says_why
 	agent_waits 5 'exceeded quota'
 	wait_until 10 exists serviceaccount neighbour
 	agent_mark

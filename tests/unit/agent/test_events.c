@@ -182,15 +182,26 @@ static void a_flood_is_bounded(void **state) {
         assert_in_range(posts(w), 3 * EVENTS_MAX_KNOWN + EVENTS_MAX_WAITING, 3 * EVENTS_MAX_KNOWN + EVENTS_MAX_WAITING + 1);
 }
 
-static void an_object_without_uid_and_an_end_in_the_middle_are_fine(void **state) {
+static void an_object_that_could_not_be_made_goes_by_its_name(void **state) {
         struct world *w = *state;
-        struct event_object o = web;
+        struct event_object o = web, other = web;
 
-        o.uid = STR("");
-        events_tell(w->events, &o, false, "FieldHeld", STR("held"));
+        o.uid = other.uid = o.resource_version = STR("");
+        other.kind = STR("StatefulSet");
+        events_tell(w->events, &o, true, "SyncFailed", STR("refused"));
+        events_tell(w->events, &other, true, "SyncFailed", STR("refused"));
+        events_tell(w->events, &o, true, "SyncFailed", STR("refused again"));
         loop_run_for(w->loop, 1000);
-        assert_int_equal(posts(w), 0);
-        tell(w, "under way when the agent ends");
+        assert_int_equal(posts(w), 2);
+        const struct value *about = value_getc(last_body(w, KUBE_POST, EVENTS "*"), "involvedObject");
+        assert_null(value_getc(about, "uid"));
+        assert_text(value_getc(about, "name"), "web");
+        loop_run_for(w->loop, 60000);
+        assert_int_equal(posts(w) + patches(w), 3);
+}
+
+static void an_end_in_the_middle_is_fine(void **state) {
+        tell(*state, "under way when the agent ends");
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -204,7 +215,8 @@ int main(void) {
                 CASE(what_is_refused_is_dropped),
                 CASE(messages_are_cut_between_characters),
                 CASE(a_flood_is_bounded),
-                CASE(an_object_without_uid_and_an_end_in_the_middle_are_fine),
+                CASE(an_object_that_could_not_be_made_goes_by_its_name),
+                CASE(an_end_in_the_middle_is_fine),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
