@@ -184,49 +184,6 @@ static void on_observed(void *ctx, struct app *app) {
         agent->hooks.observed(agent->ctx, app, &e->revision.timeline);
 }
 
-static bool wants(const struct entry *e, struct str id) {
-        const struct desired *d = desired_find(app_desired(e->app), id);
-
-        return d && d->state == DESIRED_OK;
-}
-
-static struct str on_rival(void *ctx, const struct app *app, struct str id, struct str tracked_by) {
-        const struct agent *agent = ctx;
-
-        for (size_t i = 0; i < agent->count; i++) {
-                const struct entry *e = &agent->entries[i];
-
-                if (wants(e, id) && (!tracked_by.n || str_eq(tracked_by, e->config->instance)))
-                        return e->app == app ? STR("") : e->config->name;
-        }
-        return STR("");
-}
-
-static bool on_given_up(void *ctx, const struct app *app, struct str id, struct str tracked_by, bool *ret_made) {
-        const struct agent *agent = ctx;
-
-        for (size_t i = 0; i < agent->count; i++) {
-                const struct entry *e = &agent->entries[i];
-
-                if (e->app == app || !str_eq(tracked_by, e->config->instance))
-                        continue;
-                const struct inventory_entry *had =
-                        app_inventory(e->app) ? inventory_find(app_inventory(e->app), id) : NULL;
-                *ret_made = had && had->uid && !(had->flags & INVENTORY_ADOPTED);
-                return app_desired(e->app) && !desired_find(app_desired(e->app), id);
-        }
-        return false;
-}
-
-static bool on_others_render(void *ctx, const struct app *app) {
-        const struct agent *agent = ctx;
-
-        for (size_t i = 0; i < agent->count; i++)
-                if (agent->entries[i].app != app && agent->entries[i].render)
-                        return true;
-        return false;
-}
-
 static void on_rebind(void *ctx, struct app *app) {
         entry_rebind(entry_of(ctx, app));
 }
@@ -362,7 +319,8 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
                 .loop = l, .client = agent->client, .cluster = agent->cluster, .store = agent->store,
                 .scalers = agent->scalers, .agent = &config->agent, .ctx = agent,
                 .hooks = { on_outcome, on_waiting, on_settled, on_observed, on_status, on_trouble,
-                           on_rival, on_given_up, agent_knows_scalers, on_others_render, on_rebind, on_loaded },
+                           agent_rival, agent_given_up, agent_knows_scalers, agent_other, agent_others_known,
+                           agent_unread_by, on_rebind, on_loaded },
                 .read_only = options->read_only,
                 .watch_only = options->watch_only,
                 .foretell = options->foretell,

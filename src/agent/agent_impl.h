@@ -28,6 +28,7 @@ struct entry {
         struct err rejected;        /* why the newest commit is not in force; code 0: it is */
         bool unread;                /* the newest commit is to be rendered again though it is known */
         bool told_settled;          /* of the commit in force */
+        int64_t asked_ms;           /* when its Git was looked at for another application; 0: never */
         bool wants_record;          /* the stored status is being read, to bring the last good commit back */
         bool brought_back;          /* that has been tried to its end */
         bool wants_recall;          /* the stored status is being read, for the commit that was applied last */
@@ -98,6 +99,16 @@ void agent_events_of(struct events *events, const struct outcome *o);
 void agent_index_desired_scalers(struct agent *agent);
 /* A live one came, changed or went (`live` NULL). */
 void agent_scaler_changed(struct agent *agent, struct str id, const struct live *live);
+/* --- agent_others.c: hooks of app_hooks -------------------------------------------------------------------------- */
+
+struct str agent_rival(void *ctx, const struct app *app, struct str id, struct str tracked_by);
+bool agent_given_up(void *ctx, const struct app *app, struct str id, struct str tracked_by, bool *ret_made);
+struct app *agent_other(void *ctx, const struct app *app, size_t at);
+bool agent_others_known(void *ctx, const struct app *app);
+struct str agent_unread_by(void *ctx, const struct app *app);
+
+/* --- scalers ------------------------------------------------------------------------------------------------------ */
+
 /* The hook app_hooks.knows_scalers. */
 bool agent_knows_scalers(void *ctx, int64_t since_ms);
 /* Timer function: asks for what agent_knows_scalers() lacked. */

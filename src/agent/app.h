@@ -151,8 +151,15 @@ struct app_hooks {
          * app_scalers_are_known() is called when it may be so.
          */
         bool (*knows_scalers)(void *ctx, int64_t since_ms);
-        /* Is a commit of another application being read? It may want what this one has no use for any more. */
-        bool (*others_render)(void *ctx, const struct app *app);
+        /* The others of this agent, `at` from 0; NULL: there are no more. */
+        struct app *(*other)(void *ctx, const struct app *app, size_t at);
+        /*
+         * Is what the others want known as it was when the commit in force of this one was seen? They may want what it has no
+         * use for any more. If not, they are asked; a minute after the commit came into force it must do as it is.
+         */
+        bool (*others_known)(void *ctx, const struct app *app);
+        /* The name of one that cannot read the commit which is in force here, or any; empty: none. */
+        struct str (*unread_by)(void *ctx, const struct app *app);
         /* The scope of some parked kind is known now: render and bind again. */
         void (*rebind)(void *ctx, struct app *app);
         /* The inventory, and with it the status, was read. Nothing was written yet; app_bar() may be called. */

@@ -127,6 +127,7 @@ struct app {
         struct map *census_texts;     /* id of a Namespace that is to go → what goes with it; NULL: none was asked about */
         bool prune_done;              /* for the set in force */
         struct err prune_err;
+        bool prune_awaits_others;     /* one of them cannot read its commit */
         struct kube_op *namespace_op; /* CreateNamespace */
         bool namespace_ready;
         bool discovering;
@@ -271,6 +272,16 @@ bool app_has_controller(const struct value *object);
 bool app_census_is_pending(struct app *app, const struct prune_plan *plan);
 const char *app_census_of(const struct app *app, const char *id); /* NULL: it was not asked about */
 void app_census_clear(struct app *app);
+
+/* Has another application of this agent it in Git, whatever becomes of it there? */
+bool app_is_wanted_elsewhere(const struct app *app, struct str id);
+/* Has Git, here or elsewhere, an object of its name of a kind that is not served? The kind may be mistyped. */
+bool app_has_namesake(const struct app *app, const struct inventory_id *id);
+/*
+ * Would an object that some application of this agent wants, or that is never pruned, go with it? A Namespace takes along
+ * what is in it, a definition the objects of its kind.
+ */
+bool app_takes_wanted_along(const struct app *app, const struct inventory_id *id);
 
 /* The kind of an id in a version, when it is read; NULL otherwise. */
 struct cluster_kind *app_kind_of(const struct app *app, struct str id, struct str version);

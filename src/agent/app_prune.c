@@ -58,47 +58,6 @@ void app_prune_free(struct prune_run *run) {
 
 /* --- the plan's input ------------------------------------------------------------------------------------------- */
 
-/* An object in Git whose id is not known yet, as its kind is not served, may be this one: the kind may be mistyped. */
-static bool has_namesake(const struct app *app, const struct inventory_id *id) {
-        for (size_t i = 0; i < app->desired->count; i++) {
-                const struct desired *d = &app->desired->objects[i];
-
-                if (d->id.n == 0 && str_eq(d->name, id->name))
-                        return true;
-        }
-        return false;
-}
-
-/* What is never pruned must not go with its Namespace either. */
-static bool stays(const struct app *app, const struct inventory_entry *e, struct str ns) {
-        struct cluster_kind *k = app_kind_of(app, str_from(e->id), str_from(e->version));
-        struct inventory_id id;
-        const struct live *live;
-
-        if (!k || !inventory_id_split(str_from(e->id), &id) || !str_eq(id.namespace, ns))
-                return false;
-        live = cluster_find(k, id.namespace, id.name);
-        if (!live || (e->flags & (INVENTORY_ADOPTED | INVENTORY_KEEP)))
-                return live;
-        _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        struct managed owners;
-        return manifest_value_is_kept(live_value(live, a, &owners));
-}
-
-static bool namespace_holds_wanted(const struct app *app, const struct inventory_id *id) {
-        size_t count;
-        bool holds = false;
-
-        if (!manifest_is_namespace(id->group, id->kind))
-                return false;
-        for (size_t i = 0; i < app->desired->count; i++)
-                holds |= str_eq(app->desired->objects[i].ns, id->name);
-        _cleanup_(mem_freep) struct inventory_entry **list = inventory_sorted(app->inventory, &count);
-        for (size_t i = 0; !holds && i < count; i++)
-                holds = stays(app, list[i], id->name);
-        return holds;
-}
-
 bool app_has_controller(const struct value *object) {
         const struct value *owners = value_path(object, "metadata", "ownerReferences", NULL);
 
@@ -121,7 +80,7 @@ static void describe_live(const struct app *app, struct prune_candidate *c, cons
         c->exists = true;
         c->live_uid = str_from(live->uid);
         c->live_foreign = app_has_controller(object) || who.kind == TRACKER_OUR_OTHER_APP || (!same && who.kind != TRACKER_OURS);
-        c->wanted = app->env.hooks.rival(app->env.ctx, app, str_from(c->entry->id), STR("")).n > 0;
+        c->wanted = app_is_wanted_elsewhere(app, str_from(c->entry->id));
         c->handed_on = c->wanted && who.kind == TRACKER_OUR_OTHER_APP;
         c->live_protected = manifest_value_is_kept(object) || manifest_value_is_skipped(object);
 }
@@ -141,13 +100,13 @@ static struct prune_candidate describe(const struct app *app, const struct inven
 
         if (!inventory_id_split(str_from(e->id), &id))
                 return c;
-        c.namesake = has_namesake(app, &id);
+        c.namesake = app_has_namesake(app, &id);
         if (c.namesake)
                 return c;
         struct cluster_kind *k = app_kind_of(app, str_from(e->id), str_from(e->version));
         c.custom = !manifest_group_is_builtin(id.group);
         c.rank = -manifest_prune_rank(id.group, id.kind);
-        c.holds_wanted = namespace_holds_wanted(app, &id);
+        c.holds_wanted = app_takes_wanted_along(app, &id);
         if (!k || cluster_kind_state(k) == CLUSTER_KIND_UNKNOWN) {
                 c.known = kind_is_gone(app);
                 return c;
@@ -350,7 +309,7 @@ static void delete(struct victim *v) {
         if (c.live_foreign || c.wanted || c.live_protected || c.holds_wanted) {
                 spare(v, c.wanted ? PRUNE_KEEP_WANTED
                          : c.live_foreign ? (v->uid ? PRUNE_KEEP_FOREIGN : PRUNE_FORGET)
-                         : c.live_protected ? PRUNE_KEEP_PROTECTED : PRUNE_KEEP_NAMESPACE);
+                         : c.live_protected ? PRUNE_KEEP_PROTECTED : prune_keeps_holder(e));
                 return;
         }
         free(v->uid);
@@ -571,14 +530,19 @@ bool app_prune_start(struct app *app) {
                 app->options.no_prune_budget ? UINT32_MAX : (unsigned)max_count,
                 app->options.prune_max_count >= 0 ? 0 : (unsigned)agent->prune_max_percent, app->options.allow_empty,
         };
-        struct prune_input in = { c, count, inventory, app->desired->count, app->desired->complete, app->desired->stands_in };
+        struct prune_input in = { .candidates = c, .count = count, .inventory_objects = inventory,
+                                  .desired_objects = app->desired->count, .render_complete = app->desired->complete,
+                                  .stands_in = app->desired->stands_in };
         struct prune_plan plan;
 
         app->prune_err.code = 0;
         app->extra = 0;
         if (count == 0)
                 return false;
-        if (app->mode != DECIDE_DIFF && app->env.hooks.others_render(app->env.ctx, app)) {
+        if (app->mode != DECIDE_DIFF)
+                in.unread_by = app->env.hooks.unread_by(app->env.ctx, app);
+        app->prune_awaits_others = in.unread_by.n > 0;
+        if (!app->env.hooks.others_known(app->env.ctx, app)) {
                 app->prune_done = false; /* an object may go from one application to another in one commit */
                 app_wake(app, loop_now_ms(app->env.loop) + RENDER_POLL_MS);
                 return true;

@@ -37,6 +37,7 @@ struct poll {
         char *revision;
         struct loop_timer *timer;
         struct look *look;             /* under way */
+        int64_t looked_ms;             /* when the last one that succeeded was begun; 0: none has */
         struct poll_subscription *subscriptions;
         struct arena *arena;           /* of the news */
         struct poll_news news;
@@ -67,6 +68,7 @@ struct look {
         struct git_revision result;
         struct git_commit_info info;
         bool changed;
+        int64_t begun_ms;              /* by the loop's clock */
         int64_t noticed_ms, fetched_ms;
         int r;
         struct err err;
@@ -160,6 +162,7 @@ static void succeeded(struct poll *p, struct look *k) {
 
         p->failures = 0;
         p->err.code = 0;
+        p->looked_ms = k->begun_ms;
         if (k->changed) {
                 arena_free(p->arena);
                 p->arena = TAKE_PTR(k->arena);
@@ -229,6 +232,7 @@ static void begin_look(struct poll *p) {
         k->forgotten = p->forgotten;
         p->forgotten = false;
         k->arena = arena_new(0);
+        k->begun_ms = loop_now_ms(p->poller->loop);
         k->deadline = (struct git_deadline){ git_now_ms() + p->poller->timeout_ms, &k->cancelled };
         p->look = k;
         p->poller->stats.looks++;
@@ -345,6 +349,10 @@ void poll_forget(struct poll_subscription *s) {
 
 void poll_now(struct poll_subscription *s) {
         loop_timer_start(s->poll->timer, 0);
+}
+
+int64_t poll_looked_ms(const struct poll_subscription *s) {
+        return s->poll->looked_ms;
 }
 
 void poller_stats(const struct poller *p, struct poller_stats *ret_stats) {

@@ -72,6 +72,8 @@ void poll_forget(struct poll_subscription *s);
 
 /* Looks now. */
 void poll_now(struct poll_subscription *s);
+/* When the last look that succeeded was begun, by the loop's clock: what was pushed before is told. 0: none has. */
+int64_t poll_looked_ms(const struct poll_subscription *s);
 
 /* Looks begun, and those that failed (metrics). */
 struct poller_stats {

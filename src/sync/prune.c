@@ -12,6 +12,16 @@ static bool was_replaced(const struct prune_candidate *c) {
         return c->entry->uid && c->live_uid.n && !str_eqc(c->live_uid, c->entry->uid);
 }
 
+static bool is_definition(const struct inventory_id *id) {
+        return str_eqc(id->kind, "CustomResourceDefinition") && str_eqc(id->group, "apiextensions.k8s.io");
+}
+
+enum prune_verdict prune_keeps_holder(const struct inventory_entry *e) {
+        struct inventory_id id;
+
+        return inventory_id_split(str_from(e->id), &id) && is_definition(&id) ? PRUNE_KEEP_DEFINITION : PRUNE_KEEP_NAMESPACE;
+}
+
 /* The order of the questions is the order of the answers' safety: when in doubt, keep. */
 static enum prune_verdict judge(const struct prune_candidate *c) {
         if (c->namesake)
@@ -33,7 +43,7 @@ static enum prune_verdict judge(const struct prune_candidate *c) {
         if ((c->entry->flags & INVENTORY_KEEP) || c->live_protected)
                 return PRUNE_KEEP_PROTECTED;
         if (c->holds_wanted)
-                return PRUNE_KEEP_NAMESPACE;
+                return prune_keeps_holder(c->entry);
         return PRUNE_DELETE;
 }
 
@@ -44,7 +54,7 @@ static enum prune_stage stage_of(const struct prune_candidate *c) {
                 return PRUNE_CUSTOM_RESOURCES;
         if (!inventory_id_split(str_from(c->entry->id), &id))
                 return PRUNE_ORDINARY;
-        if (str_eqc(id.kind, "CustomResourceDefinition") && str_eqc(id.group, "apiextensions.k8s.io"))
+        if (is_definition(&id))
                 return PRUNE_CRDS;
         if (str_eqc(id.kind, "Namespace") && id.group.n == 0)
                 return PRUNE_NAMESPACES;
@@ -81,6 +91,11 @@ static int check_budget(const struct prune_input *in, const struct prune_limits 
                                "prune stopped: the newest commit cannot be read, and the one before it that stands in for "
                                "it prunes nothing, so %zu %s that it does not have stay",
                                deletions, deletions == 1 ? "object" : "objects");
+        if (in->unread_by.n)
+                return err_set(err, ERR_DENIED,
+                               "prune stopped: application \"%.*s\" cannot be read at this commit, and may want what has left "
+                               "this one, so %zu %s",
+                               STR_FMT(in->unread_by), deletions, deletions == 1 ? "object stays" : "objects stay");
         if (in->desired_objects == 0 && !limits->allow_empty)
                 return err_set(err, ERR_DENIED,
                                "prune stopped: the folder holds no objects at this revision, and an empty folder never "
@@ -130,6 +145,7 @@ const char *prune_reason(enum prune_verdict verdict) {
                 [PRUNE_KEEP_WANTED] = "another application wants it, and takes it over as it is",
                 [PRUNE_KEEP_FOREIGN] = "another tracker owns it now",
                 [PRUNE_KEEP_NAMESPACE] = "the Namespace still holds objects that Git wants, or that are never pruned",
+                [PRUNE_KEEP_DEFINITION] = "there are objects of its kind that Git wants, or that are never pruned",
                 [PRUNE_KEEP_NAMESAKE] = "Git has an object of this name whose kind the cluster does not serve",
                 [PRUNE_KEEP_UNSURE] = "whether it still exists could not be found out",
         };

@@ -41,6 +41,7 @@ enum prune_verdict {
         PRUNE_KEEP_WANTED,     /* another application of this agent wants it */
         PRUNE_KEEP_FOREIGN,    /* another tracker's, or a controller's */
         PRUNE_KEEP_NAMESPACE,  /* holds desired or protected objects */
+        PRUNE_KEEP_DEFINITION, /* of a kind of which there are such */
         PRUNE_KEEP_NAMESAKE,   /* Git has an object of this name whose kind is not served: it may be this one */
         PRUNE_KEEP_UNSURE,     /* whether it exists could not be found out (kind not served, list failed) */
 };
@@ -57,7 +58,7 @@ struct prune_candidate {
         bool handed_on;        /* and has it already */
         bool custom;           /* its kind is defined by a CRD */
         bool namesake;         /* Git has an object of its name of a kind that the cluster does not serve */
-        bool holds_wanted;    /* a Namespace with objects in it that are desired, or that are never pruned */
+        bool holds_wanted;    /* a Namespace or a definition: objects would go with it that are desired or never pruned */
         int rank;              /* apply order, manifest/order.h: higher was applied later */
 };
 
@@ -80,6 +81,7 @@ struct prune_input {
         size_t desired_objects;
         bool render_complete;     /* every document was read; false: nothing may go */
         bool stands_in;           /* the set is an older commit's, as the newest one cannot be read: nothing may go */
+        struct str unread_by;     /* an application that cannot read this commit, and may want what goes; empty: none */
 };
 
 /* steps are sorted in the order of deletion, kept ones last; free() with prune_plan_done(). */
@@ -97,6 +99,9 @@ void prune_plan_done(struct prune_plan *plan);
  */
 int prune_plan(const struct prune_input *in, const struct prune_limits *limits, struct prune_plan *ret_plan,
                struct err *err);
+
+/* Why a Namespace or a definition stays that others would go with. */
+enum prune_verdict prune_keeps_holder(const struct inventory_entry *e);
 
 /* "adopted: it existed before truce" …: why an object stays; "" for DELETE and FORGET. */
 const char *prune_reason(enum prune_verdict verdict);

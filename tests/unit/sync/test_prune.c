@@ -18,7 +18,8 @@ static struct prune_candidate candidate(const struct inventory_entry *e) {
 }
 
 static struct prune_input input(const struct prune_candidate *c, size_t count) {
-        return (struct prune_input){ c, count, 100, 95, true, false };
+        return (struct prune_input){ .candidates = c, .count = count, .inventory_objects = 100, .desired_objects = 95,
+                                      .render_complete = true };
 }
 
 /* The verdict for one object that differs from an ordinary one by `change`. */
@@ -69,6 +70,36 @@ static void each_reason_to_stay_is_honoured(void **state) {
         assert_int_equal(verdict_of(c, INVENTORY_ADOPTED, "u1"), PRUNE_FORGET);
 }
 
+static void what_another_application_may_want_stays_while_it_cannot_be_read(void **state) {
+        _cleanup_(inventory_freep) struct inventory *inv = inventory_new();
+        struct prune_candidate c = candidate(add(inv, "/ConfigMap/shop/a"));
+        struct prune_input in = input(&c, 1);
+        struct prune_plan plan;
+        struct err err = { 0 };
+
+        (void)state;
+        in.unread_by = STR("back");
+        assert_int_equal(prune_plan(&in, &defaults, &plan, &err), ERR_DENIED);
+        assert_non_null(strstr(err.msg, "application \"back\""));
+        assert_non_null(strstr(err.msg, "1 object stays"));
+        c.exists = false; /* nothing is to be deleted: there is nothing to wait for */
+        assert_int_equal(prune_plan(&in, &defaults, &plan, &err), 0);
+        prune_plan_done(&plan);
+}
+
+static void a_definition_stays_for_the_sake_of_its_objects(void **state) {
+        _cleanup_(inventory_freep) struct inventory *inv = inventory_new();
+        struct prune_candidate c = candidate(add(inv, "apiextensions.k8s.io/CustomResourceDefinition//widgets.example.io"));
+        struct prune_input in = input(&c, 1);
+        struct prune_plan plan;
+
+        (void)state;
+        c.holds_wanted = true;
+        assert_int_equal(prune_plan(&in, &defaults, &plan, NULL), 0);
+        assert_int_equal(plan.steps[0].verdict, PRUNE_KEEP_DEFINITION);
+        prune_plan_done(&plan);
+}
+
 static void custom_resources_go_first_then_workloads_then_crds_then_namespaces(void **state) {
         static const char *const ids[] = {
                 "/Namespace//shop", "apiextensions.k8s.io/CustomResourceDefinition//widgets.example.io",
@@ -108,7 +139,8 @@ static int plan_deletions(size_t count, size_t inventory, const struct prune_lim
                 snprintf(id, sizeof id, "/ConfigMap/ns/c%zu", i);
                 c[i] = candidate(add(inv, id));
         }
-        struct prune_input in = { c, count, inventory, desired, complete, false };
+        struct prune_input in = { .candidates = c, .count = count, .inventory_objects = inventory,
+                                  .desired_objects = desired, .render_complete = complete };
         int r = prune_plan(&in, limits, &plan, err);
         assert_int_equal(plan.count, r < 0 ? 0 : count);
         prune_plan_done(&plan);
@@ -144,7 +176,8 @@ static void a_failed_or_empty_render_prunes_nothing(void **state) {
 static void what_stands_in_for_the_newest_commit_prunes_nothing(void **state) {
         _cleanup_(inventory_freep) struct inventory *inv = inventory_new();
         struct prune_candidate c = candidate(add(inv, "/ConfigMap/ns/x"));
-        struct prune_input in = { &c, 1, 100, 95, true, true };
+        struct prune_input in = { .candidates = &c, .count = 1, .inventory_objects = 100, .desired_objects = 95,
+                                  .render_complete = true, .stands_in = true };
         struct prune_plan plan;
         struct err err;
 
@@ -163,7 +196,7 @@ static void nothing_to_delete_is_never_refused(void **state) {
 
         (void)state;
         c.exists = false;
-        struct prune_input in = { &c, 1, 1, 0, false, false };
+        struct prune_input in = { .candidates = &c, .count = 1, .inventory_objects = 1 };
         assert_int_equal(prune_plan(&in, &defaults, &plan, NULL), 0);
         assert_int_equal(plan.steps[0].verdict, PRUNE_FORGET);
         prune_plan_done(&plan);
@@ -172,6 +205,8 @@ static void nothing_to_delete_is_never_refused(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(each_reason_to_stay_is_honoured),
+                cmocka_unit_test(what_another_application_may_want_stays_while_it_cannot_be_read),
+                cmocka_unit_test(a_definition_stays_for_the_sake_of_its_objects),
                 cmocka_unit_test(custom_resources_go_first_then_workloads_then_crds_then_namespaces),
                 cmocka_unit_test(the_budget_stops_what_is_large_in_count_and_share),
                 cmocka_unit_test(a_failed_or_empty_render_prunes_nothing),

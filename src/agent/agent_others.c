@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What applications of one agent have to do with each other: whose an object is that several want, and what must be known
+ * of all before one of them deletes anything.
+ */
+#include "agent/agent_impl.h"
+
+#define OTHERS_WAIT_MS  (60 * INT64_C(1000)) /* for others, after a commit came into force */
+#define OTHERS_AGAIN_MS 5000                 /* between two looks at the Git of one that could not be read */
+
+static bool wants(const struct entry *e, struct str id) {
+        const struct desired *d = desired_find(app_desired(e->app), id);
+
+        return d && d->state == DESIRED_OK;
+}
+
+struct str agent_rival(void *ctx, const struct app *app, struct str id, struct str tracked_by) {
+        const struct agent *agent = ctx;
+
+        for (size_t i = 0; i < agent->count; i++) {
+                const struct entry *e = &agent->entries[i];
+
+                if (wants(e, id) && (!tracked_by.n || str_eq(tracked_by, e->config->instance)))
+                        return e->app == app ? STR("") : e->config->name;
+        }
+        return STR("");
+}
+
+bool agent_given_up(void *ctx, const struct app *app, struct str id, struct str tracked_by, bool *ret_made) {
+        const struct agent *agent = ctx;
+
+        for (size_t i = 0; i < agent->count; i++) {
+                const struct entry *e = &agent->entries[i];
+
+                if (e->app == app || !str_eq(tracked_by, e->config->instance))
+                        continue;
+                const struct inventory_entry *had =
+                        app_inventory(e->app) ? inventory_find(app_inventory(e->app), id) : NULL;
+                *ret_made = had && had->uid && !(had->flags & INVENTORY_ADOPTED);
+                return app_desired(e->app) && !desired_find(app_desired(e->app), id);
+        }
+        return false;
+}
+
+struct app *agent_other(void *ctx, const struct app *app, size_t at) {
+        const struct agent *agent = ctx;
+
+        for (size_t i = 0; i < agent->count; i++) {
+                if (agent->entries[i].app != app && at-- == 0)
+                        return agent->entries[i].app;
+        }
+        return NULL;
+}
+
+static const struct entry *entry_of(const struct agent *agent, const struct app *app) {
+        for (size_t i = 0; i < agent->count; i++) {
+                if (agent->entries[i].app == app)
+                        return &agent->entries[i];
+        }
+        abort();
+}
+
+/* Where each is looked at once, that look must have ended; else one must have begun when `mine` was seen, or later. */
+static bool is_known(struct entry *other, const struct entry *mine) {
+        struct agent *agent = other->agent;
+        int64_t now_ms = loop_now_ms(agent->loop);
+
+        if (other->render || (app_desired(other->app) && !app_inventory(other->app) && !app_err(other->app)->code))
+                return false;
+        if (agent->options.poll_once)
+                return other->has_news || other->err.code;
+        if (poll_looked_ms(other->poll) >= mine->revision.timeline.noticed_ms ||
+            (other->has_news && git_id_eq(&other->news.commit, &mine->news.commit)))
+                return true;
+        if (now_ms - mine->revision.timeline.rendered_ms > OTHERS_WAIT_MS)
+                return true;
+        if (!other->asked_ms || now_ms - other->asked_ms >= OTHERS_AGAIN_MS) {
+                other->asked_ms = now_ms;
+                poll_now(other->poll);
+        }
+        return false;
+}
+
+bool agent_others_known(void *ctx, const struct app *app) {
+        struct agent *agent = ctx;
+        const struct entry *mine = entry_of(agent, app);
+        bool known = true;
+
+        for (size_t i = 0; i < agent->count; i++)
+                if (&agent->entries[i] != mine)
+                        known &= is_known(&agent->entries[i], mine);
+        return known;
+}
+
+struct str agent_unread_by(void *ctx, const struct app *app) {
+        const struct agent *agent = ctx;
+
+        for (size_t i = 0; i < agent->count; i++) {
+                const struct entry *e = &agent->entries[i];
+                bool same = e->has_news && git_id_eq(&e->news.commit, &app_desired(app)->commit);
+
+                if (e->app == app)
+                        continue;
+                if ((e->rejected.code && same) || (agent->options.poll_once && !app_desired(e->app)))
+                        return e->config->name;
+        }
+        return STR("");
+}
