@@ -2,21 +2,12 @@
 /* From what the engine says of an object to what `truce adopt` tells of it. */
 #include "cli/adopt_impl.h"
 
-#include "cli/owners_view.h"
-#include "cli/words.h"
 #include "diff/mask.h"
-#include "diff/print.h"
 #include "kube/gvk.h"
 
-#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
-#define PATH_COLUMNS 46
 #define TEXT_MAX_BYTES (64 * 1024)
 
 /* --- the report ------------------------------------------------------------------------------------------------- */
-
-static struct str in_arena(struct adopt_report *r, struct buf *b) {
-        return arena_str(r->arena, buf_str(b));
-}
 
 static struct tracker copy_of(const struct tracker *who, struct arena *a) {
         struct tracker t = *who;
@@ -129,7 +120,7 @@ static struct str today_of(const struct adoption *ad, struct arena *a) {
                 return STR("truce");
         if (ad->tracker.kind != TRACKER_NONE)
                 return marks_of(&ad->tracker, a);
-        return value_getc(annotations, LAST_APPLIED) ? STR("kubectl apply") : writer_of(ad->in->managed);
+        return value_getc(annotations, ADOPT_LAST_APPLIED) ? STR("kubectl apply") : writer_of(ad->in->managed);
 }
 
 static bool is_lifted_by_others(const struct tracker *who) {
@@ -162,36 +153,6 @@ static void find_trackers(struct adopt_report *r, struct adopt_object *x, const 
 
 /* --- hands ------------------------------------------------------------------------------------------------------ */
 
-static struct str owner_words(struct adopt_report *r, struct str owner, struct str subresource) {
-        _cleanup_(buf_done) struct buf b = buf_make(TEXT_MAX_BYTES);
-
-        if (owner.n)
-                diff_owner_print(owner, subresource, &b);
-        return in_arena(r, &b);
-}
-
-static struct str path_words(struct adopt_report *r, struct field_path p) {
-        _cleanup_(buf_done) struct buf b = buf_make(TEXT_MAX_BYTES);
-
-        owners_view_path(p, PATH_COLUMNS, &b);
-        return in_arena(r, &b);
-}
-
-static struct str spelled(struct adopt_report *r, struct field_path p) {
-        _cleanup_(buf_done) struct buf b = buf_make(TEXT_MAX_BYTES);
-
-        field_path_spell(p, &b);
-        return in_arena(r, &b);
-}
-
-static struct str rule_words(struct adopt_report *r, const char *rule, const char *place) {
-        if (!place)
-                return arena_strf(r->arena, "built-in: %s", rule);
-        if (strcmp(place, rule) == 0)
-                return arena_str(r->arena, str_from(rule));
-        return arena_strf(r->arena, "%s (%s)", rule, place);
-}
-
 static const char *why(const struct hand *h) {
         if (h->note)
                 return h->note->rule;
@@ -203,7 +164,7 @@ static struct adopt_share share_of(struct adopt_report *r, const struct hand *h)
 
         if (!h->owner)
                 return s;
-        s.owner = owner_words(r, h->owner->manager, h->owner->subresource);
+        s.owner = adopt_owner_words(r, h->owner->manager, h->owner->subresource);
         s.operation = h->owner->operation == MANAGED_APPLY ? STR("Apply") : STR("Update");
         s.subresource = arena_str(r->arena, h->owner->subresource);
         return s;
@@ -251,7 +212,7 @@ static void gather_hands(struct adopt_report *r, struct adopt_object *x, const s
                 struct adopt_share one = share_of(r, &hands[i]);
 
                 add_share(shares, &x->share_count, &one);
-                paths[i] = (struct adopt_path){ path_words(r, hands[i].path), spelled(r, hands[i].path),
+                paths[i] = (struct adopt_path){ adopt_path_words(r, hands[i].path), adopt_path_spelled(r, hands[i].path),
                                                 hands[i].kind, one.owner,
                                                 arena_str(r->arena, str_from(why(&hands[i]))), hands[i].atomic };
         }
@@ -259,155 +220,6 @@ static void gather_hands(struct adopt_report *r, struct adopt_object *x, const s
         x->shares = shares;
         x->paths = paths;
         x->path_count = count;
-}
-
-/* --- matters ---------------------------------------------------------------------------------------------------- */
-
-struct matters {
-        struct adopt_report *report;
-        const struct adoption *adoption;
-        struct policy_object object;
-        struct adopt_matter *items;
-        size_t count;
-};
-
-static bool is_path(struct field_path p, const char *top, const char *middle, const char *last) {
-        return p.count == 3 && str_eqc(p.elements[0].name, top) && str_eqc(p.elements[1].name, middle) &&
-               str_eqc(p.elements[2].name, last);
-}
-
-/* truce's own marks change on every object, and are nobody's news. */
-static bool is_mark(struct field_path p) {
-        return is_path(p, "metadata", "annotations", TRACKING_ANNOTATION) || is_path(p, "metadata", "labels", TRACKING_LABEL);
-}
-
-static bool is_atomic(const struct matters *m, struct field_path p) {
-        const struct decide_input *in = m->adoption->in;
-        const struct schema *type = in->type;
-
-        if (!type)
-                type = schema_builtin(m->report->arena, value_text(value_getc(in->desired, "apiVersion")),
-                                      value_text(value_getc(in->desired, "kind")));
-        for (size_t i = 0; i < p.count; i++) {
-                if (schema_form(type) == SCHEMA_ATOMIC)
-                        return true;
-                type = p.elements[i].kind == PATH_FIELD ? schema_field(type, p.elements[i].name) : schema_item(type);
-        }
-        return schema_form(type) == SCHEMA_ATOMIC;
-}
-
-static const struct value *kept(const struct matters *m, const struct value *v) {
-        return v ? value_dup(m->report->arena, v) : NULL;
-}
-
-static bool is_whole_map_of_marks(const struct diff_entry *e) {
-        const struct value *v = e->after;
-
-        if (e->kind != DIFF_ADDED || e->path.count != 2 || !str_eqc(e->path.elements[0].name, "metadata"))
-                return false;
-        return value_count(v) == 1 && (value_getc(v, TRACKING_ANNOTATION) || value_getc(v, TRACKING_LABEL));
-}
-
-static void add_entry(struct matters *m, const struct diff_entry *e) {
-        struct adopt_matter x = { .kind = e->kind == DIFF_REMOVED ? ADOPT_GOES : ADOPT_VALUE };
-
-        if (e->class == DIFF_ADMISSION || is_mark(e->path) || is_whole_map_of_marks(e))
-                return;
-        x.path = path_words(m->report, e->path);
-        x.spelled = spelled(m->report, e->path);
-        x.before = kept(m, e->before);
-        x.after = kept(m, e->after);
-        x.line = e->line;
-        x.owner = owner_words(m->report, e->owner.manager, e->owner.subresource);
-        x.bookkeeping = is_path(e->path, "metadata", "annotations", LAST_APPLIED);
-        if (e->owner.manager.n && e->kind != DIFF_ADDED)
-                x.word = str_from(diff_take_word(e->owner.class, false));
-        if (e->kind == DIFF_REMOVED)
-                x.word = STR("removes");
-        if (e->kind == DIFF_REORDERED)
-                x.word = STR("reorders");
-        if (e->why)
-                x.rule = rule_words(m->report, e->why->rule, e->why->place);
-        m->items[m->count++] = x;
-}
-
-/* The rule that leaves it to its owner, as `truce owners` prints it. */
-static struct str paste_for(const struct matters *m, const struct diff_note *n) {
-        _cleanup_(buf_done) struct buf b = buf_make(TEXT_MAX_BYTES);
-        const struct managed *owners = m->adoption->in->managed;
-        struct explain_row row = { .path = n->path, .fate = EXPLAIN_NOTED, .note = n->kind };
-
-        for (size_t i = 0; owners && i < owners->count && !row.owner; i++) {
-                const struct managed_entry *e = &owners->entries[i];
-
-                if (str_eq(e->manager, n->owner) && str_eq(e->subresource, n->subresource))
-                        row.owner = e;
-        }
-        if (!row.owner)
-                return STR("");
-        row.class = policy_classify(row.owner->manager, row.owner->operation, row.owner->subresource);
-        explain_rule(&row, &m->object, &b);
-        return in_arena(m->report, &b);
-}
-
-static const char *place_of(const struct matters *m, const struct diff_note *n) {
-        const struct foretold *f = m->adoption->foretold;
-
-        for (size_t i = 0; i < f->note_count; i++)
-                if (f->notes[i].kind == n->kind && field_path_equal(f->notes[i].path, n->path))
-                        return f->notes[i].place;
-        return NULL;
-}
-
-static enum adopt_matter_kind kind_of(enum decide_note_kind kind) {
-        if (decide_note_is_remark(kind))
-                return ADOPT_LOOK;
-        if (kind == DECIDE_REMOVED || kind == DECIDE_LEAVING)
-                return ADOPT_GOES;
-        return kind == DECIDE_REPORTED ? ADOPT_DECIDE : ADOPT_STAYS;
-}
-
-static void add_note(struct matters *m, const struct diff_note *n) {
-        struct adopt_matter x = { .kind = kind_of(n->kind) };
-
-        if (n->kind == DECIDE_TAKEN)
-                return;
-        x.path = path_words(m->report, n->path);
-        x.spelled = spelled(m->report, n->path);
-        x.before = kept(m, n->live);
-        x.after = kept(m, n->git);
-        x.line = n->line;
-        x.owner = owner_words(m->report, n->owner, n->subresource);
-        x.word = str_from(diff_note_verb(n->kind));
-        x.rule = rule_words(m->report, n->rule, place_of(m, n));
-        x.bookkeeping = is_path(n->path, "metadata", "annotations", LAST_APPLIED);
-        x.atomic = is_atomic(m, n->path);
-        if (x.kind == ADOPT_DECIDE)
-                x.paste = paste_for(m, n);
-        m->items[m->count++] = x;
-}
-
-static void gather_matters(struct adopt_report *r, struct adopt_object *x, const struct outcome *o) {
-        struct matters m = { .report = r, .adoption = o->adoption };
-        struct outcome then = *o;
-        struct diff d;
-
-        then.before = o->adoption->in->live;
-        then.before_owners = o->adoption->in->managed;
-        then.after = o->adoption->foretold->object;
-        then.after_owners = &o->adoption->foretold->owners;
-        then.notes = o->adoption->foretold->notes;
-        then.note_count = o->adoption->foretold->note_count;
-        if (words_compare(&then, r->arena, &d) < 0)
-                return;
-        m.object = (struct policy_object){ x->group, x->kind, x->ns, x->name, app_config(x->app)->name };
-        m.items = arena_alloc(r->arena, (d.count + d.note_count + 1) * sizeof *m.items);
-        for (size_t i = 0; i < d.count; i++)
-                add_entry(&m, &d.entries[i]);
-        for (size_t i = 0; i < d.note_count; i++)
-                add_note(&m, &d.notes[i]);
-        x->matters = m.items;
-        x->matter_count = m.count;
 }
 
 /* --- an outcome ------------------------------------------------------------------------------------------------- */
@@ -444,7 +256,7 @@ static struct str reason_of(struct adopt_report *r, const struct outcome *o) {
         if (!o->secret)
                 return arena_str(r->arena, str_from(o->err->msg));
         mask_scrub(objects, ARRAY_LEN(objects), true, str_from(o->err->msg), &safe);
-        return in_arena(r, &safe);
+        return adopt_text(r, &safe);
 }
 
 void adopt_gather(struct adopt_report *r, struct app *app, const struct outcome *o) {
@@ -470,7 +282,7 @@ void adopt_gather(struct adopt_report *r, struct app *app, const struct outcome 
                 if (o->adoption->foretold->open.n)
                         x->reason = arena_str(r->arena, o->adoption->foretold->open);
                 gather_hands(r, x, o->adoption);
-                gather_matters(r, x, o);
+                adopt_gather_matters(r, x, o);
         } else if (x->fate == ADOPT_FAILED && !x->reason.n) {
                 x->reason = STR("the API server refuses the apply as long as what people added is there: what changes hands "
                                 "cannot be foretold");
@@ -519,51 +331,4 @@ void adopt_sort(struct adopt_report *r) {
                 qsort(r->objects, r->count, sizeof(*r->objects), by_place);
         if (r->tracker_count)
                 qsort(r->trackers, r->tracker_count, sizeof(*r->trackers), by_words);
-}
-
-/* --- words ------------------------------------------------------------------------------------------------------ */
-
-const char *adopt_fate_word(enum adopt_fate fate) {
-        static const char *const words[] = {
-                [ADOPT_TAKEN] = "taken on",   [ADOPT_HELD] = "refused",   [ADOPT_CREATED] = "created",
-                [ADOPT_OURS] = "truce's",     [ADOPT_REFUSED] = "refused", [ADOPT_FAILED] = "not applied",
-                [ADOPT_PARKED] = "parked",    [ADOPT_SKIPPED] = "left out",
-        };
-
-        return words[fate];
-}
-
-const char *adopt_state_word(enum adopt_state state) {
-        static const char *const words[] = { [ADOPT_UNREAD] = "not known", [ADOPT_GONE] = "gone",
-                                             [ADOPT_SUSPENDED] = "writes nothing by itself", [ADOPT_LIVE] = "live" };
-
-        return words[state];
-}
-
-static bool asks(const struct adopt_matter *m) {
-        return m->kind == ADOPT_DECIDE || (m->kind == ADOPT_GOES && !m->bookkeeping);
-}
-
-bool adopt_object_asks(const struct adopt_object *o) {
-        bool any = o->fate == ADOPT_REFUSED || o->fate == ADOPT_FAILED || o->fate == ADOPT_HELD;
-
-        for (size_t i = 0; i < o->matter_count; i++)
-                any |= asks(&o->matters[i]);
-        return any;
-}
-
-/* What a tracker holds is one decision, however many objects that is. */
-size_t adopt_decisions(const struct adopt_report *r) {
-        size_t count = 0;
-
-        for (size_t i = 0; i < r->count; i++) {
-                const struct adopt_object *o = r->objects[i];
-
-                count += o->fate == ADOPT_REFUSED || o->fate == ADOPT_FAILED;
-                for (size_t k = 0; k < o->matter_count; k++)
-                        count += asks(&o->matters[k]);
-        }
-        for (size_t i = 0; i < r->tracker_count; i++)
-                count += r->trackers[i]->holds;
-        return count;
 }

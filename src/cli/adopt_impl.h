@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to `truce adopt`: what it gathers (adopt_gather.c, from outcomes; adopt_cluster.c, from reads of its own), the
- * steps to take (adopt_steps.c), and how both are shown (adopt_view.c, adopt_json.c).
+ * Private to `truce adopt`: what it gathers (adopt_gather.c and adopt_matters.c, from outcomes; adopt_cluster.c, from reads
+ * of its own), the steps to take (adopt_steps.c), and how both are shown (adopt_view*.c, adopt_json.c; adopt_words.c).
  *
  * All text lives in the arena of the report and is as it came: it is made fit for a terminal where it is printed. Values
  * of Secrets are masked.
@@ -11,6 +11,9 @@
 
 #include "agent/agent.h"
 #include "diff/compare.h"
+
+/* The annotation in which client-side apply keeps what it applied. */
+#define ADOPT_LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
 /* What becomes of an object of Git at the next sync. */
 enum adopt_fate {
@@ -130,6 +133,8 @@ struct adopt_report {
 
 /* Takes an outcome in; a later one of the same object takes the place of an earlier one. */
 void adopt_gather(struct adopt_report *r, struct app *app, const struct outcome *o);
+/* adopt_matters.c: of an outcome with an adoption that could be foretold. */
+void adopt_gather_matters(struct adopt_report *r, struct adopt_object *x, const struct outcome *o);
 /* Puts objects in the order of Git's files, and trackers in that of their names: answers come in any order. */
 void adopt_sort(struct adopt_report *r);
 /* The tracker by that name in words, made when it is new. `who` NULL: kubectl. */
@@ -153,6 +158,13 @@ void adopt_find_steps(struct adopt_report *r);
 /* Things that somebody has to decide, or do, first. */
 size_t adopt_decisions(const struct adopt_report *r);
 bool adopt_object_asks(const struct adopt_object *o);
+/* In the report's arena. */
+struct str adopt_text(struct adopt_report *r, struct buf *b);
+struct str adopt_owner_words(struct adopt_report *r, struct str owner, struct str subresource);
+struct str adopt_path_words(struct adopt_report *r, struct field_path p);
+/* As rules take it. */
+struct str adopt_path_spelled(struct adopt_report *r, struct field_path p);
+struct str adopt_rule_words(struct adopt_report *r, const char *rule, const char *place);
 const char *adopt_fate_word(enum adopt_fate fate);
 const char *adopt_state_word(enum adopt_state state);
 
