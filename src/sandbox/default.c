@@ -141,6 +141,12 @@ const struct value *default_set_text(const struct value *map, const char *key, c
         return type_is_zero(value_getc(map, key)) ? value_with(a, map, str_from(key), value_stringc(a, text)) : map;
 }
 
+const struct value *default_set_pointer(const struct value *map, const char *key, const char *text, struct arena *a) {
+        const struct value *v = value_getc(map, key);
+
+        return !v || v->kind == VALUE_NULL ? value_with(a, map, str_from(key), value_stringc(a, text)) : map;
+}
+
 const struct value *default_set_int(const struct value *map, const char *key, int64_t number, struct arena *a) {
         return value_getc(map, key) ? map : value_with(a, map, str_from(key), value_int(a, number, 0));
 }

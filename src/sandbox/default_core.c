@@ -45,14 +45,14 @@ static const struct value *service_spec(const struct value *o, struct arena *a) 
         if (is_external(o))
                 o = default_set_text(o, "externalTrafficPolicy", "Cluster", a);
         if (balances || is_any_of(type, "NodePort", "ClusterIP"))
-                o = default_set_text(o, "internalTrafficPolicy", "Cluster", a);
+                o = default_set_pointer(o, "internalTrafficPolicy", "Cluster", a);
         if (balances && !value_getc(o, "allocateLoadBalancerNodePorts"))
                 o = value_with(a, o, STR("allocateLoadBalancerNodePorts"), &value_true);
         return o;
 }
 
 static const struct value *ingress_point(const struct value *o, struct arena *a) {
-        return type_is_zero(value_getc(o, "ip")) ? o : default_set_text(o, "ipMode", "VIP", a);
+        return type_is_zero(value_getc(o, "ip")) ? o : default_set_pointer(o, "ipMode", "VIP", a);
 }
 
 static const struct value *load_balancer(const struct value *o, struct arena *a) {

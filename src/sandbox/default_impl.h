@@ -24,11 +24,13 @@ extern const struct default_rule default_rules_workload[], default_rules_core[],
 /* Gives a struct type its function and the simple fallbacks among `fields`. */
 void default_attach(struct type *t, struct type_field *fields, size_t count, struct arena *a);
 
-/* Reading and changing one object: NULL or the zero of its kind is absent. */
+/* Reading and changing one object: NULL or the zero of its kind is absent, as for Go without pointers. */
 bool default_text_is(const struct value *map, const char *key, const char *text);
 /* Sets the key when it is absent. */
 const struct value *default_set(const struct value *map, const char *key, const struct value *value, struct arena *a);
 const struct value *default_set_text(const struct value *map, const char *key, const char *text, struct arena *a);
+/* For fields that Go has behind a pointer: an empty one is there, and refused later. */
+const struct value *default_set_pointer(const struct value *map, const char *key, const char *text, struct arena *a);
 const struct value *default_set_int(const struct value *map, const char *key, int64_t number, struct arena *a);
 /* A value from JSON text written in our code. */
 const struct value *default_json(const char *text, struct arena *a);

@@ -15,7 +15,7 @@
 #define SCALE_DOWN_POLICIES "[{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":15}]"
 
 static const struct value *scaling_rules(const struct value *rules, const char *policies, struct arena *a) {
-        rules = default_set_text(rules, "selectPolicy", "Max", a);
+        rules = default_set_pointer(rules, "selectPolicy", "Max", a);
         return value_getc(rules, "policies") ? rules : value_with(a, rules, STR("policies"), default_json(policies, a));
 }
 

@@ -321,9 +321,8 @@ static const struct value *job_spec(const struct value *o, struct arena *a) {
                 o = default_set_int(o, "completions", 1, a);
         o = default_set_int(o, "parallelism", 1, a);
         o = default_set_int(o, "backoffLimit", indexed ? INT32_MAX : 6, a);
-        if (!value_getc(o, "completionMode")) /* an empty one is refused later */
-                o = default_set_text(o, "completionMode", "NonIndexed", a);
-        o = default_set_text(o, "podReplacementPolicy", policy ? "Failed" : "TerminatingOrFailed", a);
+        o = default_set_pointer(o, "completionMode", "NonIndexed", a);
+        o = default_set_pointer(o, "podReplacementPolicy", policy ? "Failed" : "TerminatingOrFailed", a);
         if (!value_getc(o, "suspend"))
                 o = value_with(a, o, STR("suspend"), &value_false);
         if (!value_getc(o, "manualSelector"))

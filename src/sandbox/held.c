@@ -19,10 +19,28 @@ static bool has_empties(const struct value *v) {
         return false;
 }
 
+/* A null among a Secret's data or the like: no bytes, which are not stored as empty ones are but read as such. */
+static bool has_no_bytes(const struct type *t, const struct value *body) {
+        for (size_t i = 0; i < t->field_count; i++) {
+                const struct type *of = t->fields[i].type;
+                const struct value *v = value_get(body, t->fields[i].name);
+
+                for (size_t j = 0; of->kind == TYPE_MAP && of->item->kind == TYPE_BYTES && j < value_count(v); j++)
+                        if (v->map.members[j].value->kind == VALUE_NULL &&
+                            !value_get(value_getc(body, "stringData"), v->map.members[j].key))
+                                return true;
+        }
+        return false;
+}
+
 void held_note(struct call *c, const struct type *type, const struct value *body) {
         if (type != kind_type(c->kind) || c->kind->is_custom)
                 return;
         c->sent = body;
+        if (has_no_bytes(type, body)) {
+                c->unread |= UNREAD_NO_BYTES;
+                c->rewrites = true;
+        }
         if (has_empties(body) && codec_hold(type, body, c->a, &c->held) < 0)
                 c->held = NULL;
 }
@@ -95,19 +113,32 @@ bool held_counts(const struct call *c, const struct value *live) {
                !value_equal(spec, value_getc(live, "spec"));
 }
 
-/* `given` in place of every empty list that is never omitted, when the body gave one. */
-static const struct value *with_lists(const struct call *c, const struct value *object, const struct value *given) {
-        const struct type *t = kind_type(c->kind);
+/* `given` in place of every empty list that is never omitted, as far as `held` has one there. */
+static const struct value *with_lists(const struct type *t, const struct value *v, const struct value *held,
+                                      const struct value *given, struct arena *a) {
+        if (value_is(v, VALUE_LIST) && value_is(held, VALUE_LIST) && v->list.count == held->list.count && t->item) {
+                struct value_list_builder b = { 0 };
 
-        for (size_t i = 0; c->held && i < t->field_count; i++)
-                if (t->fields[i].type->kind == TYPE_LIST && !t->fields[i].omit_empty &&
-                    is_empty(value_get(c->held, t->fields[i].name)))
-                        object = value_with(c->a, object, t->fields[i].name, given);
-        return object;
+                for (size_t i = 0; i < v->list.count; i++)
+                        value_list_add(&b, with_lists(t->item, v->list.items[i], held->list.items[i], given, a));
+                return value_list_end(&b, a, v->line);
+        }
+        for (size_t i = 0; t->kind == TYPE_STRUCT && value_is(v, VALUE_MAP) && i < t->field_count; i++) {
+                const struct type_field *f = &t->fields[i];
+                const struct value *was = value_get(held, f->name), *now = value_get(v, f->name), *then = now;
+
+                if (f->type->kind == TYPE_LIST && !f->omit_empty && is_empty(was))
+                        then = given;
+                else if (was && now)
+                        then = with_lists(f->type, now, was, given, a);
+                if (then != now)
+                        v = value_with(a, v, f->name, then);
+        }
+        return v;
 }
 
 const struct value *held_for_owners(const struct call *c, const struct value *object) {
-        return with_lists(c, object, &value_empty_list);
+        return c->held ? with_lists(kind_type(c->kind), object, c->held, &value_empty_list, c->a) : object;
 }
 
 /* ---- lists with one owner ---- */
@@ -185,5 +216,5 @@ const struct value *held_mark_lists(const struct call *c, const struct value *ob
 }
 
 const struct value *held_after_owners(const struct call *c, const struct value *object) {
-        return with_lists(c, object, &value_null);
+        return c->held ? with_lists(kind_type(c->kind), object, c->held, &value_null, c->a) : object;
 }

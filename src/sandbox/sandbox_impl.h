@@ -73,7 +73,7 @@ struct call {
         const struct value *sent; /* the body it was decoded from, for held.h; NULL: another type's, or none */
         const struct value *held; /* held.h; NULL: nothing beyond the object */
         uint64_t unread; /* what this write stores and nobody will read (struct version) */
-        /* Metadata has empty parts that reading loses: it differs from what the server has in its cache, always. */
+        /* It has empty parts that reading loses: it differs from what the server has in its cache, always. */
         bool rewrites;
         const struct value *merged; /* what an apply made of a custom resource, before it was decoded */
         bool is_odd;

@@ -160,7 +160,7 @@ static int apply(struct call *c, const struct value *live, const struct value *c
         if (merged != live && body_merged(c, merged, patch_name(c, config), ret) < 0)
                 return -1;
         if (merged != live) {
-                c->unread = unread_of(c, merged, *ret);
+                c->unread |= unread_of(c, merged, *ret);
                 c->merged = c->kind->is_custom ? merged : NULL;
         }
         return serve_config_strict(c);

@@ -28,6 +28,8 @@
 /* An ExternalName's internalTrafficPolicy, which is left out whenever it is read: Cluster, Local. */
 #define UNREAD_CLUSTER 4
 #define UNREAD_LOCAL   8
+/* A null among a map's bytes, which is read as an empty one. */
+#define UNREAD_NO_BYTES 16
 /* What stays when only the server's own metadata changes; of built-in kinds, as custom resources have fingerprints. */
 #define UNREAD_KEPT (UNREAD_ORDER | UNREAD_CLUSTER | UNREAD_LOCAL)
 

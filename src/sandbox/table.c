@@ -52,14 +52,22 @@ static void add_duration(struct buf *out, int64_t s) {
                 buf_addf(out, "%" PRId64 "y", years);
 }
 
-void table_add_age(struct buf *out, const struct value *timestamp, const struct table_now *now) {
-        int64_t then = seconds_of(value_text(timestamp));
+void table_add_since(struct buf *out, struct str timestamp, const struct table_now *now) {
+        int64_t then = seconds_of(timestamp);
 
-        buf_addch(out, '"');
         if (then < 0)
                 buf_addc(out, "<unknown>");
         else
                 add_duration(out, now->wall_ms / 1000 - then);
+}
+
+void table_add_between(struct buf *out, struct str from, struct str to) {
+        add_duration(out, seconds_of(to) - seconds_of(from));
+}
+
+void table_add_age(struct buf *out, const struct value *timestamp, const struct table_now *now) {
+        buf_addch(out, '"');
+        table_add_since(out, value_text(timestamp), now);
         buf_addch(out, '"');
 }
 
@@ -195,7 +203,10 @@ static void add_row(struct buf *out, const struct kind *kind, const struct table
                     const struct table_now *now) {
         buf_addc(out, "{\"cells\":[");
         add_cells(out, kind, t, v->value, now);
-        buf_addc(out, "],\"object\":");
+        buf_addch(out, ']');
+        if (t && t->conditions)
+                t->conditions(out, v->value);
+        buf_addc(out, ",\"object\":");
         form_add_partial(out, v);
         buf_addch(out, '}');
 }

@@ -37,8 +37,10 @@ static inline void text_or_none(struct buf *out, const struct value *o, const ch
 }
 
 static inline void text_or_unset(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        const struct value *v = table_value(o, path);
+
         (void)now;
-        text_or(out, table_value(o, path), "<unset>");
+        text_or(out, v, v ? "" : "<unset>");
 }
 
 static inline int64_t number_at(const struct value *o, const char *path) {

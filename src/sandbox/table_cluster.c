@@ -168,9 +168,17 @@ static void access_modes(struct buf *out, const struct value *o, const char *pat
         string(out, &t);
 }
 
+static void capacity(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        (void)now;
+        text_or(out, table_value(o, path), "0");
+}
+
 /* Capacity and modes of a claim are shown when it has a volume. */
 static void claim_capacity(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        text(out, value_text(table_value(o, "spec.volumeName")).n ? o : NULL, path, now);
+        if (value_text(table_value(o, "spec.volumeName")).n)
+                capacity(out, o, path, now);
+        else
+                buf_addc(out, "\"\"");
 }
 
 static void claim_modes(struct buf *out, const struct value *o, const char *path, now_t *now) {
@@ -187,6 +195,16 @@ static void volume_claim(struct buf *out, const struct value *o, const char *pat
                                               STR_FMT(value_text(value_getc(ref, "namespace"))),
                                               STR_FMT(value_text(value_getc(ref, "name")))),
                                    out);
+}
+
+/* The annotation is older than the field and goes first. */
+static void storage_class_of(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        const struct value *old =
+                value_path(o, "metadata", "annotations", "volume.beta.kubernetes.io/storage-class", NULL);
+
+        (void)path;
+        (void)now;
+        text_or(out, old ? old : table_value(o, "spec.storageClassName"), "");
 }
 
 static void class_name(struct buf *out, const struct value *o, const char *path, now_t *now) {
@@ -357,14 +375,14 @@ COLUMNS(node, { "Status", "string", 0, node_status, "" }, { "Roles", "string", 0
 COLUMNS(claim, { "Status", "string", 0, phase, "status.phase" }, { "Volume", "string", 0, text, "spec.volumeName" },
         { "Capacity", "string", 0, claim_capacity, "status.capacity.storage" },
         { "Access Modes", "string", 0, claim_modes, "status.accessModes" },
-        { "StorageClass", "string", 0, text, "spec.storageClassName" },
+        { "StorageClass", "string", 0, storage_class_of, "" },
         { "VolumeAttributesClass", "string", 0, text_or_unset, "spec.volumeAttributesClassName" }, AGE,
         { "VolumeMode", "string", 1, text_or_unset, "spec.volumeMode" });
-COLUMNS(volume, { "Capacity", "string", 0, text, "spec.capacity.storage" },
+COLUMNS(volume, { "Capacity", "string", 0, capacity, "spec.capacity.storage" },
         { "Access Modes", "string", 0, access_modes, "spec.accessModes" },
         { "Reclaim Policy", "string", 0, text, "spec.persistentVolumeReclaimPolicy" },
         { "Status", "string", 0, phase, "status.phase" }, { "Claim", "string", 0, volume_claim, "spec.claimRef" },
-        { "StorageClass", "string", 0, text, "spec.storageClassName" },
+        { "StorageClass", "string", 0, storage_class_of, "" },
         { "VolumeAttributesClass", "string", 0, text_or_unset, "spec.volumeAttributesClassName" },
         { "Reason", "string", 0, text, "status.reason" }, AGE,
         { "VolumeMode", "string", 1, text_or_unset, "spec.volumeMode" });

@@ -32,59 +32,6 @@ static void ratio(struct buf *out, const struct value *o, const char *path, now_
                  number_at(o, arena_str(now->arena, second).p));
 }
 
-/* ---- Pod ---- */
-
-static void pod_ready(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        const struct value *list = value_path(o, "status", "containerStatuses", NULL);
-        size_t ready = 0;
-
-        (void)path;
-        (void)now;
-        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++)
-                ready += value_truth(value_getc(list->list.items[i], "ready"), false);
-        buf_addf(out, "\"%zu/%zu\"", ready, value_count(value_path(o, "spec", "containers", NULL)));
-}
-
-static struct str container_reason(const struct value *o) {
-        static const char *const states[] = { "waiting", "terminated" };
-        const struct value *list = value_path(o, "status", "containerStatuses", NULL);
-
-        for (size_t i = value_count(list); i-- > 0;)
-                for (size_t k = 0; k < ARRAY_LEN(states); k++) {
-                        struct str reason =
-                                value_text(value_path(list->list.items[i], "state", states[k], "reason", NULL));
-
-                        if (reason.n)
-                                return reason;
-                }
-        return (struct str){ 0 };
-}
-
-static void pod_status(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        struct str reason = container_reason(o), own = value_text(value_path(o, "status", "reason", NULL));
-
-        (void)path;
-        (void)now;
-        if (value_path(o, "metadata", "deletionTimestamp", NULL))
-                value_print_string(str_eqc(own, "NodeLost") ? STR("Unknown") : STR("Terminating"), out);
-        else
-                value_print_string(reason.n ? reason
-                                   : own.n  ? own
-                                            : value_text(value_path(o, "status", "phase", NULL)),
-                                   out);
-}
-
-static void pod_restarts(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        const struct value *list = value_path(o, "status", "containerStatuses", NULL);
-        int64_t n = 0;
-
-        (void)path;
-        (void)now;
-        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++)
-                n += number_at(list->list.items[i], "restartCount");
-        buf_addf(out, "\"%" PRId64 "\"", n);
-}
-
 /* ---- Service ---- */
 
 static int by_text(const void *a, const void *b) {
@@ -156,37 +103,42 @@ static void service_ports(struct buf *out, const struct value *o, const char *pa
 
 /* ---- Job, CronJob ---- */
 
+/* The first of the type decides. */
 static bool has_condition(const struct value *o, const char *type) {
         const struct value *list = value_path(o, "status", "conditions", NULL);
 
         for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++)
-                if (str_eqc(value_text(value_getc(list->list.items[i], "type")), type) &&
-                    str_eqc(value_text(value_getc(list->list.items[i], "status")), "True"))
-                        return true;
+                if (str_eqc(value_text(value_getc(list->list.items[i], "type")), type))
+                        return str_eqc(value_text(value_getc(list->list.items[i], "status")), "True");
         return false;
 }
 
-static void job_status(struct buf *out, const struct value *o, const char *path, now_t *now) {
-        static const struct {
-                const char *condition, *shown;
-        } all[] = { { "Complete", "Complete" },
-                    { "Failed", "Failed" },
-                    { "Suspended", "Suspended" },
-                    { "FailureTarget", "FailureTarget" },
-                    { "SuccessCriteriaMet", "SuccessCriteriaMet" } };
+static void age_or_none(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        if (table_value(o, path))
+                age(out, o, path, now);
+        else
+                buf_addc(out, "\"<none>\"");
+}
 
+static const char *job_state(const struct value *o) {
+        static const char *const ends[] = { "Complete", "Failed" };
+        static const char *const others[] = { "Suspended", "FailureTarget", "SuccessCriteriaMet" };
+
+        for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+                if (has_condition(o, ends[i]))
+                        return ends[i];
+        if (value_path(o, "metadata", "deletionTimestamp", NULL))
+                return "Terminating";
+        for (size_t i = 0; i < ARRAY_LEN(others); i++)
+                if (has_condition(o, others[i]))
+                        return others[i];
+        return "Running";
+}
+
+static void job_status(struct buf *out, const struct value *o, const char *path, now_t *now) {
         (void)path;
         (void)now;
-        if (value_path(o, "metadata", "deletionTimestamp", NULL)) {
-                buf_addc(out, "\"Terminating\"");
-                return;
-        }
-        for (size_t i = 0; i < ARRAY_LEN(all); i++)
-                if (has_condition(o, all[i].condition)) {
-                        buf_addf(out, "\"%s\"", all[i].shown);
-                        return;
-                }
-        buf_addc(out, "\"Running\"");
+        buf_addf(out, "\"%s\"", job_state(o));
 }
 
 static void job_completions(struct buf *out, const struct value *o, const char *path, now_t *now) {
@@ -204,11 +156,16 @@ static void job_completions(struct buf *out, const struct value *o, const char *
 }
 
 static void job_duration(struct buf *out, const struct value *o, const char *path, now_t *now) {
+        struct str start = value_text(table_value(o, "status.startTime"));
+        struct str end = value_text(table_value(o, "status.completionTime"));
+
         (void)path;
-        if (value_path(o, "status", "startTime", NULL))
-                age(out, o, "status.startTime", now);
-        else
-                buf_addc(out, "\"\"");
+        buf_addch(out, '"');
+        if (start.n && end.n)
+                table_add_between(out, start, end);
+        else if (start.n)
+                table_add_since(out, start, now);
+        buf_addch(out, '"');
 }
 
 /* ---- HorizontalPodAutoscaler ---- */
@@ -237,8 +194,8 @@ static void add_source(struct buf *out, const struct value *spec, const struct v
 
         if (!is_average)
                 target = quantity_at(spec, "target", "value");
-        buf_addf(out, "%.*s/%.*s%s", STR_FMT(current.n ? current : STR("<unknown>")), STR_FMT(target.n ? target : STR("0")),
-                 is_average && !by_pod ? " (avg)" : "");
+        buf_addf(out, "%.*s/%.*s%s", STR_FMT(current.n ? current : STR("<unknown>")),
+                 STR_FMT(target.n ? target : STR("0")), is_average && !by_pod ? " (avg)" : "");
 }
 
 static void add_resource(struct buf *out, const struct value *spec, const struct value *status) {
@@ -264,8 +221,11 @@ static void add_metric(struct buf *out, const struct value *spec, const struct v
         static const struct {
                 const char *type, *field;
         } types[] = {
-                { "External", "external" }, { "Object", "object" }, { "Pods", "pods" },
-                { "Resource", "resource" }, { "ContainerResource", "containerResource" },
+                { "External", "external" },
+                { "Object", "object" },
+                { "Pods", "pods" },
+                { "Resource", "resource" },
+                { "ContainerResource", "containerResource" },
         };
         struct str type = value_text(value_getc(spec, "type"));
 
@@ -379,11 +339,6 @@ static void role_ref(struct buf *out, const struct value *o, const char *path, n
 
 COLUMNS(config_map, { "Data", "string", 0, data_count, "" }, AGE);
 COLUMNS(secret, { "Type", "string", 0, text, "type" }, { "Data", "string", 0, data_count, "" }, AGE);
-COLUMNS(pod, { "Ready", "string", 0, pod_ready, "" }, { "Status", "string", 0, pod_status, "" },
-        { "Restarts", "string", 0, pod_restarts, "" }, AGE, { "IP", "string", 1, text_or_none, "status.podIP" },
-        { "Node", "string", 1, text_or_none, "spec.nodeName" },
-        { "Nominated Node", "string", 1, text_or_none, "status.nominatedNodeName" },
-        { "Readiness Gates", "string", 1, text_or_none, "" });
 COLUMNS(service, { "Type", "string", 0, text, "spec.type" },
         { "Cluster-IP", "string", 0, text_or_none, "spec.clusterIP" },
         { "External-IP", "string", 0, service_external, "" }, { "Port(s)", "string", 0, service_ports, "" }, AGE,
@@ -410,7 +365,7 @@ COLUMNS(job, { "Status", "string", 0, job_status, "" }, { "Completions", "string
 COLUMNS(cron_job, { "Schedule", "string", 0, text, "spec.schedule" },
         { "Timezone", "string", 0, text_or_none, "spec.timeZone" }, { "Suspend", "boolean", 0, truth, "spec.suspend" },
         { "Active", "integer", 0, count, "status.active" },
-        { "Last Schedule", "string", 0, text_or_none, "status.lastScheduleTime" }, AGE,
+        { "Last Schedule", "string", 0, age_or_none, "status.lastScheduleTime" }, AGE,
         { "Containers", "string", 1, container_names, "spec.jobTemplate.spec.template.spec.containers" },
         { "Images", "string", 1, container_images, "spec.jobTemplate.spec.template.spec.containers" },
         { "Selector", "string", 1, selector, "spec.jobTemplate.spec.selector" });
@@ -436,7 +391,6 @@ COLUMNS(priority_class, { "Value", "integer", 0, number, "value" },
 static const struct table_kind kinds[] = {
         { "", "ConfigMap", config_map, false },
         { "", "Namespace", namespace, false },
-        { "", "Pod", pod, false },
         { "", "ReplicationController", replica_set, false },
         { "", "Secret", secret, false },
         { "", "Service", service, false },
@@ -460,6 +414,8 @@ static const struct table_kind kinds[] = {
 };
 
 const struct table_kind *table_kind_find(struct str group, struct str kind) {
+        if (str_eqc(kind, table_pod.kind) && !group.n)
+                return &table_pod;
         for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
                 if (str_eqc(kind, kinds[i].kind) && str_eqc(group, kinds[i].group))
                         return &kinds[i];

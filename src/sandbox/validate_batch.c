@@ -276,6 +276,16 @@ static bool is_suspended(const struct value *job) {
         return false;
 }
 
+/* Of structs behind pointers: an empty one is not an absent one. */
+static bool same_pointer(const struct value *a, const struct value *b) {
+        return !a == !b && same_semantically(a, b);
+}
+
+static bool same_template(struct check *c, const struct value *a, const struct value *b) {
+        return same_semantically(get(a, "metadata"), get(b, "metadata")) &&
+               go_struct_same("core.PodSpec", get(a, "spec"), get(b, "spec"), c->a);
+}
+
 static void check_job_update(struct check *c, const struct at *at, const struct value *spec) {
         static const char *const fixed[] = { "backoffLimitPerIndex", "managedBy", "successPolicy" };
         const struct value *before = get(c->live, "spec"), *old_template = get(before, "template");
@@ -295,14 +305,14 @@ static void check_job_update(struct check *c, const struct at *at, const struct 
                 const struct value *pod = value_path(spec, "template", "spec", NULL);
 
                 old_template = with_free_parts(c, old_template, get(spec, "template"));
-                if (!same_semantically(pod, with_resources(c, get(old_template, "spec"), pod)))
+                if (!go_struct_same("core.PodSpec", pod, with_resources(c, get(old_template, "spec"), pod), c->a))
                         fault_invalid_raw(c, AT(at, "template.spec"), go_struct_json("core.PodSpec", pod, c->a),
                                           "field is immutable");
-        } else if (!same_semantically(get(spec, "template"), old_template))
+        } else if (!same_template(c, get(spec, "template"), old_template))
                 fault_invalid_raw(c, AT(at, "template"), go_template_text(get(spec, "template"), c->a),
                                   "field is immutable");
         check_immutable(c, AT(at, "completionMode"), get(spec, "completionMode"), get(before, "completionMode"));
-        if (!same_semantically(get(spec, "podFailurePolicy"), get(before, "podFailurePolicy")))
+        if (!same_pointer(get(spec, "podFailurePolicy"), get(before, "podFailurePolicy")))
                 fault_invalid_raw(c, AT(at, "podFailurePolicy"),
                                   go_failure_policy_text(get(spec, "podFailurePolicy"), c->a), "field is immutable");
         for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)

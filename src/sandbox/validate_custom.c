@@ -20,29 +20,71 @@ static void check_custom_lists(struct check *c) {
                 check_lists(c, NULL, c->type->rules, c->object);
 }
 
-static void check_named(struct check *c, const struct at *at, const struct value *name) {
-        if (!name)
-                fault_required(c, at, "");
-        else if (value_is(name, VALUE_STRING) && !name->text.n)
-                fault_invalid_str(c, at, name->text, "must not be empty");
+/* --- resources within --- */
+
+static void check_embedded_version(struct check *c, const struct at *at, struct str version) {
+        ptrdiff_t slash = str_find(version, '/', 0);
+
+        if (!version.n)
+                fault_invalid_str(c, at, version, "must not be empty");
+        else if (slash >= 0 && str_find(version, '/', (size_t)slash + 1) >= 0)
+                fault_invalid_str(c, at, version,
+                                  arena_strf(c->a, "unexpected GroupVersion string: %.*s", STR_FMT(version)).p);
 }
 
-/* apiVersion and kind of resources within. */
+static void check_embedded_kind(struct check *c, const struct at *at, struct str kind) {
+        struct text_faults f = text_faults(TEXT_DNS_1035_LABEL, text_lower(kind, c->a), c->a);
+
+        if (!kind.n)
+                fault_invalid_str(c, at, kind, "must not be empty");
+        else if (f.count)
+                fault_invalid_str(c, at, kind,
+                                  arena_strf(c->a, "may have mixed case, but should otherwise match: %.*s",
+                                             STR_FMT(text_joined(&f, ",", c->a)))
+                                          .p);
+}
+
+static void check_embedded_meta(struct check *c, const struct at *at, const struct value *meta) {
+        const struct meta_rules rules = { .name = TEXT_PATH_SEGMENT, .namespaced = text_of(meta, "namespace").n > 0 };
+
+        if (!text_of(meta, "name").n)
+                meta = value_with(c->a, meta, STR("name"), value_stringc(c->a, "fakename"));
+        check_meta(c, meta, &rules, at);
+}
+
+static void check_embedded_resource(struct check *c, const struct at *at, const struct value *v) {
+        const struct value *version = get(v, "apiVersion"), *kind = get(v, "kind"), *meta = get(v, "metadata");
+
+        if (!version)
+                fault_required(c, AT(at, "apiVersion"), "");
+        if (!kind)
+                fault_required(c, AT(at, "kind"), "");
+        if (value_is(version, VALUE_STRING))
+                check_embedded_version(c, AT(at, "apiVersion"), version->text);
+        if (value_is(kind, VALUE_STRING))
+                check_embedded_kind(c, AT(at, "kind"), kind->text);
+        if (value_is(meta, VALUE_MAP))
+                check_embedded_meta(c, AT(at, "metadata"), meta);
+}
+
 static void check_embedded(struct check *c, const struct at *at, const struct value *schema, const struct value *v) {
-        static const char *const fields[] = { "apiVersion", "kind" };
         const struct value *rest = get(schema, "additionalProperties");
 
         if (value_is(v, VALUE_MAP) && value_truth(get(schema, "x-kubernetes-embedded-resource"), false))
-                for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-                        check_named(c, AT_STR(at, str_from(fields[i])), get(v, fields[i]));
+                check_embedded_resource(c, at, v);
         for (EACH(i, v))
                 check_embedded(c, AT_INDEX(at, i), get(schema, "items"), item_of(v, i));
         for (EACH_MEMBER(m, v)) {
                 const struct value *sub = value_get(get(schema, "properties"), m->key);
 
-                check_embedded(c, AT_STR(at, m->key), sub ? sub : rest, m->value);
+                if (sub)
+                        check_embedded(c, AT_STR(at, m->key), sub, m->value);
+                else
+                        check_embedded(c, AT_KEY(at, m->key), rest, m->value);
         }
 }
+
+/* --- whole resources --- */
 
 void check_custom_odd(struct check *c) {
         struct str v = text_of(c->object, "apiVersion"), k = text_of(c->object, "kind");
@@ -50,7 +92,8 @@ void check_custom_odd(struct check *c) {
         if (!str_eq(k, c->kind))
                 fault_invalid_str(c, AT(NULL, "kind"), k, arena_strf(c->a, "must be %.*s", STR_FMT(c->kind)).p);
         if (!str_eq(v, c->api_version))
-                fault_invalid_str(c, AT(NULL, "apiVersion"), v, arena_strf(c->a, "must be %.*s", STR_FMT(c->api_version)).p);
+                fault_invalid_str(c, AT(NULL, "apiVersion"), v,
+                                  arena_strf(c->a, "must be %.*s", STR_FMT(c->api_version)).p);
         check_embedded(c, NULL, c->type->rules, c->object);
         check_custom_lists(c);
 }

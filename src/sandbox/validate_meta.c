@@ -2,7 +2,6 @@
 /* metadata: what holds for every kind. */
 #include "sandbox/validate_impl.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,21 +16,12 @@ void check_labels(struct check *c, const struct at *at, const struct value *labe
         }
 }
 
-static struct str lower(struct str s, struct arena *a) {
-        struct str copy = arena_str(a, s);
-        char *p = (char *)copy.p;
-
-        for (size_t i = 0; i < copy.n; i++)
-                p[i] = (char)tolower((unsigned char)p[i]);
-        return copy;
-}
-
 /* Keys of annotations may have capitals; the finding shows the key as it is. */
 void check_annotations(struct check *c, const struct at *at, const struct value *annotations) {
         size_t bytes = 0;
 
         for (EACH_MEMBER(m, annotations)) {
-                struct text_faults f = text_faults(TEXT_LABEL_KEY, lower(m->key, c->a), c->a);
+                struct text_faults f = text_faults(TEXT_LABEL_KEY, text_lower(m->key, c->a), c->a);
 
                 for (size_t i = 0; i < f.count; i++)
                         fault_invalid_str(c, at, m->key, f.items[i].p);

@@ -87,20 +87,23 @@ static struct str ref_json(const struct value *ref, struct arena *a) {
 static void check_binding(struct check *c, bool namespaced) {
         const struct value *ref = get(c->object, "roleRef"), *subjects = get(c->object, "subjects");
         const struct at *at = AT(NULL, "roleRef");
-        struct str kind = text_of(ref, "kind");
+        struct str kind = text_of(ref, "kind"), name = text_of(ref, "name");
+        bool is_other = c->live && !same(ref, get(c->live, "roleRef"));
 
         if (!str_eqc(text_of(ref, "apiGroup"), RBAC_GROUP))
                 fault_unsupported(c, AT(at, "apiGroup"), text_of(ref, "apiGroup"), "\"" RBAC_GROUP "\"");
         if (!str_eqc(kind, "ClusterRole") && !(namespaced && str_eqc(kind, "Role")))
                 fault_unsupported(c, AT(at, "kind"), kind,
                                   namespaced ? "\"Role\", \"ClusterRole\"" : "\"ClusterRole\"");
+        if (name.n)
+                check_text(c, AT(at, "name"), TEXT_PATH_SEGMENT, name);
+        else if (is_other) /* generated rules do not look into what may not change */
+                fault_required(c, AT(at, "name"), "");
         for (EACH(i, subjects))
                 check_subject(c, AT_INDEX(AT(NULL, "subjects"), i), item_of(subjects, i), namespaced);
-        if (!text_of(ref, "name").n)
+        if (!name.n && !is_other)
                 late_required(c, AT(at, "name"));
-        else
-                check_text(c, AT(at, "name"), TEXT_PATH_SEGMENT, text_of(ref, "name"));
-        if (c->live && !same(ref, get(c->live, "roleRef")))
+        if (is_other)
                 fault_invalid_raw(c, at, ref_json(ref, c->a), "field is immutable");
 }
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PersistentVolume, StorageClass. */
+#include "base/limits.h"
 #include "sandbox/go_struct.h"
 #include "sandbox/validate_kinds.h"
 #include "sandbox/validate_pod.h"
+
+#define PARAMETERS_MAX       512
+#define PARAMETERS_MAX_BYTES (256 * KIB)
 
 static const char *const reclaim_policies[] = { "Delete", "Recycle", "Retain", NULL };
 #define RECLAIM_LISTED "\"Delete\", \"Recycle\", \"Retain\""
@@ -116,7 +120,10 @@ static void check_capacity(struct check *c, const struct at *at, const struct va
         }
 }
 
-/* The key as it was, or what it is called now when `now` took the newer name. */
+/*
+ * The key as it was, or what it is called now when `now` took the newer name. The server looks the old key up in a map,
+ * which has the empty one for all others.
+ */
 static const struct value *key_like(const struct value *old, const struct value *now) {
         static const struct {
                 const char *beta, *ga;
@@ -129,9 +136,9 @@ static const struct value *key_like(const struct value *old, const struct value 
         };
 
         for (size_t i = 0; i < ARRAY_LEN(renamed); i++)
-                if (str_eqc(value_text(old), renamed[i].beta) && str_eqc(value_text(now), renamed[i].ga))
-                        return now;
-        return old;
+                if (str_eqc(value_text(old), renamed[i].beta))
+                        return str_eqc(value_text(now), renamed[i].ga) ? now : old;
+        return value_text(now).n ? old : now;
 }
 
 /* `old` with the names of labels that `now` renamed. */
@@ -146,7 +153,8 @@ static const struct value *renamed_like(struct check *c, const struct value *old
         }
         for (EACH_MEMBER(m, old)) {
                 const struct value *other = value_get(now, m->key);
-                const struct value *v = str_eqc(m->key, "key") ? key_like(m->value, other) : renamed_like(c, m->value, other);
+                const struct value *v =
+                        str_eqc(m->key, "key") ? key_like(m->value, other) : renamed_like(c, m->value, other);
 
                 if (v != m->value)
                         return value_with(c->a, renamed_like(c, value_with(c->a, old, m->key, NULL), now), m->key, v);
@@ -269,6 +277,22 @@ static void check_topologies(struct check *c, const struct at *at, const struct 
         }
 }
 
+static void check_parameters(struct check *c, const struct at *at, const struct value *parameters) {
+        size_t bytes = 0;
+
+        if (value_count(parameters) > PARAMETERS_MAX) {
+                fault_too_long(c, at, PARAMETERS_MAX);
+                return;
+        }
+        for (EACH_MEMBER(m, parameters)) {
+                if (!m->key.n)
+                        fault_invalid_str(c, at, m->key, "field can not be empty.");
+                bytes += m->key.n + value_text(m->value).n;
+        }
+        if (bytes > PARAMETERS_MAX_BYTES)
+                fault_too_long(c, at, PARAMETERS_MAX_BYTES);
+}
+
 void check_storage_class(struct check *c) {
         static const char *const binding[] = { "Immediate", "WaitForFirstConsumer", NULL };
         static const char *const immutable[] = { "provisioner", "parameters", "reclaimPolicy", "volumeBindingMode" };
@@ -279,6 +303,7 @@ void check_storage_class(struct check *c) {
                 check_text(c, AT(NULL, "provisioner"), TEXT_LABEL_KEY, text_lower(provisioner, c->a));
         else
                 late_required(c, AT(NULL, "provisioner"));
+        check_parameters(c, AT(NULL, "parameters"), get(c->object, "parameters"));
         if (policy.n && !str_eqc(policy, "Delete") && !str_eqc(policy, "Retain"))
                 fault_unsupported(c, AT(NULL, "reclaimPolicy"), policy, "\"Delete\", \"Retain\"");
         if (!mode)

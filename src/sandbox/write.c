@@ -179,7 +179,8 @@ static int validate(struct call *c, const struct value *live, const struct value
                 scale_check(c, object, &causes);
         if (causes.count)
                 r = status_invalid(c, c->is_odd ? schema_group(c->odd.api_version) : c->kind->resource->group,
-                                   c->is_odd ? c->odd.kind : c->kind->resource->kind, meta_text(object, "name"), &causes);
+                                   c->is_odd ? c->odd.kind : c->kind->resource->kind, meta_text(object, "name"),
+                                   &causes);
         causes_done(&causes);
         return r;
 }
@@ -309,10 +310,11 @@ static bool is_stored(const struct call *c, const struct version *live, const st
         return c->unread == live->unread && value_equal(to_storage(c, object), live->value);
 }
 
-/* The answer to an object's end was never stored and read: of a custom resource it shows what an apply left. */
+/* The answer to an object's end was never stored and read: it shows what was sent empty. */
 static struct version *last_words(const struct call *c, const struct version *live, const struct value *object) {
         static const char *const fields[] = { "annotations", "finalizers", "labels", "ownerReferences" };
-        const struct value *shown = c->merged ? convert(c->kind, c->kind->storage, object, c->a) : to_storage(c, object);
+        const struct value *shown =
+                c->merged ? convert(c->kind, c->kind->storage, object, c->a) : to_storage(c, object);
 
         for (size_t i = 0; c->merged && i < ARRAY_LEN(fields); i++) {
                 const struct value *v = value_path(c->merged, "metadata", fields[i], NULL);
@@ -320,14 +322,14 @@ static struct version *last_words(const struct call *c, const struct version *li
                 if (v && value_count(v) == 0 && !value_path(shown, "metadata", fields[i], NULL))
                         shown = meta_with(shown, fields[i], v, c->a);
         }
-        return version_new(shown, live->rv);
+        return version_new(held_for_owners(c, shown), live->rv);
 }
 
 /* Times are put back only where the rest is stored alike. */
 static bool is_read_alike(const struct call *c, const struct version *live) {
         if (c->kind->is_custom)
                 return !c->unread;
-        return !(c->unread & ~UNREAD_KEPT) && !((c->unread ^ live->unread) & UNREAD_KEPT);
+        return !(c->unread & ~(UNREAD_KEPT | UNREAD_NO_BYTES)) && !((c->unread ^ live->unread) & UNREAD_KEPT);
 }
 
 int write_update(struct call *c, struct version *live, const struct value *object, struct version **ret) {
@@ -357,7 +359,8 @@ int write_update(struct call *c, struct version *live, const struct value *objec
         if (is_stored(c, live, object)) {
                 v = version_ref(live);
         } else if (is_end(c, before, object)) {
-                /* The answer shows the object as it was written, the event as it was before, at the deletion's version. */
+                /* The answer shows the object as it was written, the event as it was before, at the deletion's version.
+                 */
                 v = last_words(c, live, object);
                 version_unref(write_remove(c, live, before));
         } else {

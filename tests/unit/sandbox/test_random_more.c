@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What random requests brought up (tests/cluster/fidelity), once more; answers as a v1.37.2 API server gave them. */
+#include "sandbox/quoted.h"
+
+#define SECRETS       "/api/v1/namespaces/default/secrets"
+#define ROLES         "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+#define ROLE_BINDINGS "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
+#define CLASSES       "/apis/storage.k8s.io/v1/storageclasses"
+
+/* --- what is stored in another way than it is read --- */
+
+static void a_null_among_bytes_is_written_each_time_and_read_once(void **state) {
+        static const char nothing[] = "[]", null[] = "[{'op':'add','path':'/data/b','value':null}]";
+        struct world *w = *state;
+
+        assert_int_equal(make(w, SECRETS, "{'metadata':{'name':'s'},'data':{'b':null}}"), 201);
+        assert_at(w, "data.b", "");
+        const char *first = version(w);
+
+        assert_int_equal(change(w, SECRETS "/s", JSON_PATCH_TYPE, nothing), 200);
+        const char *read = version(w);
+        assert_string_not_equal(read, first);
+        assert_int_equal(change(w, SECRETS "/s", JSON_PATCH_TYPE, nothing), 200);
+        assert_string_equal(version(w), read);
+        for (int i = 0; i < 2; i++) {
+                assert_int_equal(change(w, SECRETS "/s", JSON_PATCH_TYPE, null), 200);
+                assert_string_not_equal(version(w), read);
+                read = version(w);
+        }
+        /* An apply that changes nothing reads it as well. */
+        assert_int_equal(
+                apply(w, SECRETS "/s?fieldManager=m&force=true",
+                      quoted(w, "{'apiVersion':'v1','kind':'Secret','metadata':{'name':'s'},'data':{'b':null}}")),
+                200);
+        assert_string_not_equal(version(w), read);
+}
+
+static void only_a_null_that_stays_counts(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(make(w, SECRETS, "{'metadata':{'name':'s'},'data':{'b':null,'c':''},'stringData':{'b':'x'}}"),
+                         201);
+        const char *made = version(w);
+
+        assert_int_equal(change(w, SECRETS "/s", JSON_PATCH_TYPE, "[]"), 200);
+        assert_string_equal(version(w), made);
+        assert_int_equal(make(w, CM, "{'metadata':{'name':'a'},'data':{'b':null},'binaryData':{'c':''}}"), 201);
+        made = version(w);
+        assert_int_equal(change(w, CM "/a", JSON_PATCH_TYPE, "[]"), 200);
+        assert_string_equal(version(w), made);
+        assert_int_equal(make(w, CM, "{'metadata':{'name':'b'},'binaryData':{'c':null}}"), 201);
+        made = version(w);
+        assert_int_equal(change(w, CM "/b", JSON_PATCH_TYPE, "[]"), 200);
+        assert_string_not_equal(version(w), made);
+}
+
+static void the_end_of_an_object_shows_the_empty_list_it_was_sent(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(make(w, ROLES,
+                              "{'metadata':{'name':'r','finalizers':['a.b/c']},'rules':[{'apiGroups':[''],'resources':["
+                              "'pods'],'verbs':['get']}]}"),
+                         201);
+        assert_int_equal(del(w, ROLES "/r"), 200);
+        assert_int_equal(change(w, ROLES "/r", MERGE_TYPE, "{'metadata':{'finalizers':null},'rules':[]}"), 200);
+        assert_at(w, "rules", "[]");
+        assert_int_equal(get(w, ROLES "/r"), 404);
+}
+
+/* --- behind pointers an empty value is one --- */
+
+static void what_go_has_behind_a_pointer_has_no_default_when_it_is_empty(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(make(w, SERVICES,
+                              "{'metadata':{'name':'s'},'spec':{'ports':[{'port':80}],"
+                              "'internalTrafficPolicy':''}}"),
+                         422);
+        assert_says(w, "spec.internalTrafficPolicy: Unsupported value: \"\": supported values: \"Cluster\", \"Local\"");
+        assert_int_equal(make(w, JOBS, "{'metadata':{'name':'j'},'spec':{'podReplacementPolicy':''," JOB_POD("") "}}"),
+                         422);
+        assert_says(w, "spec.podReplacementPolicy: Unsupported value: \"\": supported values: \"Failed\", "
+                       "\"TerminatingOrFailed\"");
+        assert_int_equal(
+                make(w, JOBS, "{'metadata':{'name':'j'},'spec':{'podReplacementPolicy':null," JOB_POD("") "}}"), 201);
+        assert_at(w, "spec.podReplacementPolicy", "TerminatingOrFailed");
+}
+
+static void a_policy_without_rules_is_another_than_none(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(make(w, JOBS, "{'metadata':{'name':'j'},'spec':{" JOB_POD("") "}}"), 201);
+        assert_int_equal(change(w, JOBS "/j", STRATEGIC_TYPE, "{'spec':{'podFailurePolicy':{'rules':null}}}"), 422);
+        assert_says(w, "spec.podFailurePolicy: Invalid value: {\"Rules\":null}: field is immutable");
+}
+
+static void an_empty_struct_in_a_jobs_template_is_a_change(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(make(w, JOBS, "{'metadata':{'name':'j'},'spec':{" JOB_POD("") "}}"), 201);
+        assert_int_equal(change(w, JOBS "/j", MERGE_TYPE, "{'spec':{'template':{'spec':{'tolerations':[]}}}}"), 200);
+        assert_int_equal(change(w, JOBS "/j", MERGE_TYPE, "{'spec':{'template':{'spec':{'affinity':{}}}}}"), 422);
+        assert_says(w, "spec.template: Invalid value: ");
+}
+
+/* --- checks --- */
+
+static void a_binding_that_names_nobody_else_is_told_in_the_servers_order(void **state) {
+        static const char binding[] =
+                "{'metadata':{'name':'b'},'roleRef':{'kind':'Role','name':'%s'},'subjects':[{'kind':"
+                "'%s','name':'x'}]}";
+        struct world *w = *state;
+        char body[512];
+
+        snprintf(body, sizeof body, binding, "r", "User");
+        assert_int_equal(make(w, ROLE_BINDINGS, body), 201);
+        assert_int_equal(change(w, ROLE_BINDINGS "/b", MERGE_TYPE,
+                                "{'roleRef':{'name':''},'subjects':[{'kind':'X','name':'x'}]}"),
+                         422);
+        assert_message(
+                w, "RoleBinding.rbac.authorization.k8s.io \"b\" is invalid: [roleRef.name: Required value, "
+                   "subjects[0].kind: Unsupported value: \"X\": supported values: \"ServiceAccount\", \"User\", "
+                   "\"Group\", roleRef: Invalid value: {\"APIGroup\":\"rbac.authorization.k8s.io\",\"Kind\":\"Role\","
+                   "\"Name\":\"\"}: field is immutable]");
+        snprintf(body, sizeof body, binding, "a/b", "X");
+        assert_int_equal(make(w, ROLE_BINDINGS, body), 422);
+        assert_says(w, "is invalid: [roleRef.name: Invalid value: \"a/b\": may not contain '/', subjects[0].kind: ");
+        snprintf(body, sizeof body, binding, "", "X");
+        assert_int_equal(make(w, ROLE_BINDINGS, body), 422);
+        assert_says(w, "\"Group\", roleRef.name: Required value]");
+}
+
+static void a_volumes_label_may_become_empty(void **state) {
+        static const char volume[] = "{'metadata':{'name':'v'},'spec':{'capacity':{'storage':'1Gi'},'accessModes':["
+                                     "'ReadWriteOnce'],'hostPath':{'path':'/data'},'nodeAffinity':{'required':{"
+                                     "'nodeSelectorTerms':[{'matchExpressions':[{'key':'zone','operator':'In',"
+                                     "'values':['a']}]}]}}}}";
+        static const char key[] = "[{'op':'replace','path':'/spec/nodeAffinity/required/nodeSelectorTerms/0/"
+                                  "matchExpressions/0/key','value':'%s'}]";
+        struct world *w = *state;
+        char patch_text[256];
+
+        assert_int_equal(make(w, VOLUMES, volume), 201);
+        snprintf(patch_text, sizeof patch_text, key, "");
+        assert_int_equal(change(w, VOLUMES "/v", JSON_PATCH_TYPE, patch_text), 422);
+        assert_null(strstr(at(w, "message"), "immutable"));
+        snprintf(patch_text, sizeof patch_text, key, "other");
+        assert_int_equal(change(w, VOLUMES "/v", JSON_PATCH_TYPE, patch_text), 422);
+        assert_says(w, "field is immutable, except for updating from beta label to GA");
+}
+
+static void parameters_of_a_class_have_names(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(make(w, CLASSES, "{'metadata':{'name':'c'},'provisioner':'a.b/c','parameters':{'':'x'}}"),
+                         422);
+        assert_message(
+                w, "StorageClass.storage.k8s.io \"c\" is invalid: parameters: Invalid value: \"\": field can not be "
+                   "empty.");
+        assert_int_equal(make(w, CLASSES, "{'metadata':{'name':'c'},'provisioner':'a.b/c'}"), 201);
+        assert_int_equal(change(w, CLASSES "/c", MERGE_TYPE, "{'parameters':{'':'x','a':'1'}}"), 422);
+        assert_message(
+                w, "StorageClass.storage.k8s.io \"c\" is invalid: [parameters: Invalid value: \"\": field can not be "
+                   "empty., parameters: Invalid value: null: field is immutable]");
+}
+
+/* --- resources within resources --- */
+
+static void define_holders(struct world *w) {
+        assert_int_equal(
+                make(w, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                     "{'metadata':{'name':'things.example.com'},'spec':{'group':'example.com','scope':'Namespaced','"
+                     "names':{'plural':'things','singular':'thing','kind':'Thing','listKind':'ThingList'},'versions':[{"
+                     "'name':'v1','served':true,'storage':true,'schema':{'openAPIV3Schema':{'type':'object','"
+                     "properties':{'in':{'type':'object','x-kubernetes-embedded-resource':true,"
+                     "'x-kubernetes-preserve-unknown-fields':true},'map':{'type':'object','additionalProperties':{"
+                     "'type':'object','x-kubernetes-embedded-resource':true,'x-kubernetes-preserve-unknown-fields':"
+                     "true}"
+                     "}}}}}]}}"),
+                201);
+        world_run(w, 1000);
+}
+
+static const char *held_fault(struct world *w, const char *member, const char *held) {
+        make(w, THINGS,
+             arena_strf(w->arena, "{'apiVersion':'example.com/v1','kind':'Thing','metadata':{'name':'t'},'%s':%s}",
+                        member, held)
+                     .p);
+        return at(w, "message") + (w->reply.status == 422 ? strlen("Thing.example.com \"t\" is invalid: ") : 0);
+}
+
+static void a_resource_within_is_checked_as_one(void **state) {
+        struct world *w = *state;
+
+        define_holders(w);
+        assert_string_equal(held_fault(w, "in", "{}"), "[in.apiVersion: Required value, in.kind: Required value]");
+        assert_string_equal(held_fault(w, "in", "{'apiVersion':'a/b/c','kind':'K'}"),
+                            "in.apiVersion: Invalid value: \"a/b/c\": unexpected GroupVersion string: a/b/c");
+        assert_string_equal(held_fault(w, "in", "{'apiVersion':'','kind':'K'}"),
+                            "in.apiVersion: Invalid value: \"\": must not be empty");
+        assert_string_equal(held_fault(w, "in", "{'apiVersion':'v1','kind':''}"),
+                            "in.kind: Invalid value: \"\": must not be empty");
+        assert_non_null(strstr(
+                held_fault(w, "in", "{'apiVersion':'v1','kind':'No Kind'}"),
+                "in.kind: Invalid value: \"No Kind\": may have mixed case, but should otherwise match: a DNS-1035"));
+        assert_non_null(
+                strstr(held_fault(w, "in", "{'apiVersion':'v1','kind':'K','metadata':{'labels':{'x':'no value'}}}"),
+                       "in.metadata.labels: Invalid value: \"no value\": a valid label must be an empty string"));
+        assert_string_equal(held_fault(w, "in", "{'apiVersion':'v1','kind':'K','metadata':{'name':'a/b'}}"),
+                            "in.metadata.name: Invalid value: \"a/b\": may not contain '/'");
+        assert_non_null(strstr(held_fault(w, "in", "{'apiVersion':'v1','kind':'K','metadata':{'namespace':'A'}}"),
+                               "in.metadata.namespace: Invalid value: \"A\": a lowercase RFC 1123 label"));
+        assert_string_equal(held_fault(w, "map", "{'k.x':{'kind':'K'}}"), "map[k.x].apiVersion: Required value");
+        assert_string_equal(held_fault(w, "in", "{'apiVersion':'v1','kind':'K','metadata':{}}"), "");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                CASE(a_null_among_bytes_is_written_each_time_and_read_once),
+                CASE(only_a_null_that_stays_counts),
+                CASE(the_end_of_an_object_shows_the_empty_list_it_was_sent),
+                CASE(what_go_has_behind_a_pointer_has_no_default_when_it_is_empty),
+                CASE(a_policy_without_rules_is_another_than_none),
+                CASE(an_empty_struct_in_a_jobs_template_is_a_change),
+                CASE(a_binding_that_names_nobody_else_is_told_in_the_servers_order),
+                CASE(a_volumes_label_may_become_empty),
+                CASE(parameters_of_a_class_have_names),
+                CASE(a_resource_within_is_checked_as_one),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
