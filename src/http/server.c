@@ -18,6 +18,7 @@ struct http_server {
         struct MHD_Daemon *daemon;
         struct loop_io *io;
         struct loop_timer *timer;
+        bool again;              /* something came about while MHD_run() ran that only the next one sees */
         int64_t longest_turn_us; /* ever seen */
         unsigned port;
 };
@@ -117,11 +118,25 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 
 /* --- on the loop ------------------------------------------------------------------------------------------------ */
 
+/* One that goes makes a place: libmicrohttpd looks for who waits for it only when it runs again. */
+static void on_connection(void *ctx, struct MHD_Connection *c, void **socket_ctx,
+                          enum MHD_ConnectionNotificationCode what) {
+        struct http_server *s = ctx;
+
+        (void)c;
+        (void)socket_ctx;
+        if (what == MHD_CONNECTION_NOTIFY_CLOSED)
+                s->again = true;
+}
+
 static void run(struct http_server *s) {
         MHD_UNSIGNED_LONG_LONG timeout_ms;
 
+        s->again = false;
         MHD_run(s->daemon);
-        if (MHD_get_timeout(s->daemon, &timeout_ms) == MHD_YES)
+        if (s->again)
+                loop_timer_start(s->timer, 0);
+        else if (MHD_get_timeout(s->daemon, &timeout_ms) == MHD_YES)
                 loop_timer_start(s->timer, (int64_t)timeout_ms);
         else
                 loop_timer_stop(s->timer);
@@ -146,7 +161,8 @@ int http_server_new(struct loop *l, struct str listen, struct agent *agent, stru
         struct http_server *s = mem_zalloc(sizeof *s);
         *s = (struct http_server){ .loop = l, .agent = agent, .port = listen_port(fd) };
         s->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, s,
-                                     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS,
+                                     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+                                     MHD_OPTION_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS,
                                      MHD_OPTION_CONNECTION_TIMEOUT, IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                                      (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_END);
         if (!s->daemon) {

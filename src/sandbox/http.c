@@ -37,7 +37,7 @@ struct sandbox_http {
         struct loop_io *io;
         struct loop_timer *timer;
         struct exchange *watches;
-        bool resumed; /* since MHD_run() began */
+        bool again; /* something came about while MHD_run() ran that only the next one sees */
         unsigned port;
 };
 
@@ -67,9 +67,9 @@ struct exchange {
 static void run(struct sandbox_http *h) {
         MHD_UNSIGNED_LONG_LONG timeout_ms;
 
-        h->resumed = false;
+        h->again = false;
         MHD_run(h->daemon);
-        if (h->resumed)
+        if (h->again)
                 loop_timer_start(h->timer, 0);
         else if (MHD_get_timeout(h->daemon, &timeout_ms) == MHD_YES)
                 loop_timer_start(h->timer, (int64_t)timeout_ms);
@@ -143,7 +143,7 @@ static void wake(struct exchange *e) {
         if (e->gone)
                 loop_io_want(e->gone, 0);
         MHD_resume_connection(e->connection);
-        e->http->resumed = true;
+        e->http->again = true;
         loop_timer_start(e->http->timer, 0);
 }
 
@@ -467,15 +467,26 @@ static void on_completed(void *ctx, struct MHD_Connection *c, void **request, en
         free(e);
 }
 
+/* One that goes makes a place: libmicrohttpd looks for who waits for it only when it runs again. */
+static void on_connection(void *ctx, struct MHD_Connection *c, void **socket_ctx,
+                          enum MHD_ConnectionNotificationCode what) {
+        struct sandbox_http *h = ctx;
+
+        (void)c;
+        (void)socket_ctx;
+        if (what == MHD_CONNECTION_NOTIFY_CLOSED)
+                h->again = true;
+}
+
 /* ---- life ---- */
 
 static struct MHD_Daemon *start_daemon(struct sandbox_http *h, int fd) {
         return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, h,
                                 MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK, on_uri, h,
-                                MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_CONNECTION_LIMIT,
-                                SANDBOX_HTTP_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-                                SANDBOX_HTTP_IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                                (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_END);
+                                MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION,
+                                on_connection, h, MHD_OPTION_CONNECTION_LIMIT, SANDBOX_HTTP_MAX_CONNECTIONS,
+                                MHD_OPTION_CONNECTION_TIMEOUT, SANDBOX_HTTP_IDLE_TIMEOUT_S,
+                                MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_END);
 }
 
 int sandbox_http_new(struct sandbox *s, struct str listen, const struct sandbox_user *users, size_t user_count,

@@ -6,6 +6,7 @@
 """
 import json
 import os
+import resource
 import socket
 import sys
 import time
@@ -262,6 +263,20 @@ def who_does_not_read_loses_the_watch():
         raise AssertionError("the stream ended as if it were whole")
     except (EOFError, ConnectionError):
         client.close()
+
+
+def places_that_become_free_are_given_again():
+    """More connections than the process may have descriptors come and go; who comes then is served."""
+    limit = resource.prlimit(PID, resource.RLIMIT_NOFILE)
+    resource.prlimit(PID, resource.RLIMIT_NOFILE, (descriptors() + 10, limit[1]))
+    clients = [Client() for _ in range(50)]
+    for client in clients:
+        client.send("GET", MAPS)
+    clients[0].head()
+    for client in clients:
+        client.close()
+    assert ask("GET", MAPS)[0] == 200
+    resource.prlimit(PID, resource.RLIMIT_NOFILE, limit)
 
 
 def nonsense_harms_nobody():

@@ -302,6 +302,25 @@ static void a_slow_connection_holds_up_no_other(void **state) {
         end(&w);
 }
 
+/* More than there are places come and go; who comes then is served. */
+static void places_that_become_free_are_given_again(void **state) {
+        int fds[HTTP_MAX_CONNECTIONS + 20];
+        struct world w;
+
+        (void)state;
+        begin(&w);
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+                fds[i] = dial(&w);
+                loop_run_for(w.loop, 1);
+        }
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                close(fds[i]);
+        loop_run_for(w.loop, 50);
+        ask(&w, "GET", "/healthz");
+        assert_int_equal(status(&w), 200);
+        end(&w);
+}
+
 static void garbage_ends_its_connection_only(void **state) {
         struct world w;
 
@@ -426,6 +445,7 @@ int main(void) {
                 cmocka_unit_test(nothing_can_be_changed),
                 cmocka_unit_test(a_body_is_taken_and_dropped),
                 cmocka_unit_test(a_slow_connection_holds_up_no_other),
+                cmocka_unit_test(places_that_become_free_are_given_again),
                 cmocka_unit_test(garbage_ends_its_connection_only),
                 cmocka_unit_test(a_header_above_the_limit_is_refused),
                 cmocka_unit_test(an_address_that_cannot_be_is_refused),
