@@ -293,7 +293,17 @@ static void deleted(void *ctx, const struct kube_result *result) {
         }
 }
 
-/* Judged once more on what is live now: between plan and deletion somebody may have protected or taken it. */
+/* On what is live now: between plan and deletion somebody may have protected or taken it. */
+static enum prune_verdict judge_again(const struct victim *v, const struct prune_candidate *c) {
+        if (c->wanted)
+                return PRUNE_KEEP_WANTED;
+        if (c->live_foreign)
+                return v->uid ? PRUNE_KEEP_FOREIGN : PRUNE_FORGET;
+        if (c->live_protected)
+                return PRUNE_KEEP_PROTECTED;
+        return c->holds_wanted ? prune_keeps_holder(c->entry) : PRUNE_DELETE;
+}
+
 static void delete(struct victim *v) {
         struct app *app = v->run->app;
         const struct live *live = live_of(v);
@@ -306,10 +316,9 @@ static void delete(struct victim *v) {
                 return;
         }
         struct prune_candidate c = describe(app, e);
-        if (c.live_foreign || c.wanted || c.live_protected || c.holds_wanted) {
-                spare(v, c.wanted ? PRUNE_KEEP_WANTED
-                         : c.live_foreign ? (v->uid ? PRUNE_KEEP_FOREIGN : PRUNE_FORGET)
-                         : c.live_protected ? PRUNE_KEEP_PROTECTED : prune_keeps_holder(e));
+        enum prune_verdict verdict = judge_again(v, &c);
+        if (verdict != PRUNE_DELETE) {
+                spare(v, verdict);
                 return;
         }
         free(v->uid);
