@@ -60,19 +60,32 @@ static const struct entry *entry_of(const struct agent *agent, const struct app 
         abort();
 }
 
+/* Has the newest commit that was fetched neither come into force nor been rejected yet? */
+static bool is_to_be_rendered(const struct entry *e) {
+        const struct desired_set *set = app_desired(e->app);
+
+        return e->has_news && !e->rejected.code && !(set && git_id_eq(&set->commit, &e->news.commit));
+}
+
+static bool is_to_be_loaded(const struct entry *e) {
+        return app_desired(e->app) && !app_inventory(e->app) && !app_err(e->app)->code;
+}
+
 /* Where each is looked at once, that look must have ended; else one must have begun when `mine` was seen, or later. */
 static bool is_known(struct entry *other, const struct entry *mine) {
         struct agent *agent = other->agent;
         int64_t now_ms = loop_now_ms(agent->loop);
 
-        if (other->render || (app_desired(other->app) && !app_inventory(other->app) && !app_err(other->app)->code))
+        if (other->render)
+                return false;
+        if (!agent->options.poll_once && now_ms - mine->revision.timeline.rendered_ms > OTHERS_WAIT_MS)
+                return true;
+        if (is_to_be_rendered(other) || is_to_be_loaded(other))
                 return false;
         if (agent->options.poll_once)
                 return other->has_news || other->err.code;
         if (poll_looked_ms(other->poll) >= mine->revision.timeline.noticed_ms ||
             (other->has_news && git_id_eq(&other->news.commit, &mine->news.commit)))
-                return true;
-        if (now_ms - mine->revision.timeline.rendered_ms > OTHERS_WAIT_MS)
                 return true;
         if (!other->asked_ms || now_ms - other->asked_ms >= OTHERS_AGAIN_MS) {
                 other->asked_ms = now_ms;
@@ -84,7 +97,7 @@ static bool is_known(struct entry *other, const struct entry *mine) {
 bool agent_others_known(void *ctx, const struct app *app) {
         struct agent *agent = ctx;
         const struct entry *mine = entry_of(agent, app);
-        bool known = true;
+        bool known = !mine->render; /* its own newer commit may want it again */
 
         for (size_t i = 0; i < agent->count; i++)
                 if (&agent->entries[i] != mine)
@@ -97,10 +110,8 @@ struct str agent_unread_by(void *ctx, const struct app *app) {
 
         for (size_t i = 0; i < agent->count; i++) {
                 const struct entry *e = &agent->entries[i];
-                bool same = e->has_news && git_id_eq(&e->news.commit, &app_desired(app)->commit);
+                bool same = e->app == app || (e->has_news && git_id_eq(&e->news.commit, &app_desired(app)->commit));
 
-                if (e->app == app)
-                        continue;
                 if ((e->rejected.code && same) || (agent->options.poll_once && !app_desired(e->app)))
                         return e->config->name;
         }

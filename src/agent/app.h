@@ -154,11 +154,15 @@ struct app_hooks {
         /* The others of this agent, `at` from 0; NULL: there are no more. */
         struct app *(*other)(void *ctx, const struct app *app, size_t at);
         /*
-         * Is what the others want known as it was when the commit in force of this one was seen? They may want what it has no
-         * use for any more. If not, they are asked; a minute after the commit came into force it must do as it is.
+         * Is what the others want known as it was when the commit in force of this one was seen, and no newer one of its own
+         * being read? They may want what it has no use for any more. If not, they are asked; a minute after the commit came
+         * into force it must do as it is.
          */
         bool (*others_known)(void *ctx, const struct app *app);
-        /* The name of one that cannot read the commit which is in force here, or any; empty: none. */
+        /*
+         * The name of one that cannot read the commit which is in force here, or any; its own when it cannot read the newest
+         * one. Empty: none.
+         */
         struct str (*unread_by)(void *ctx, const struct app *app);
         /* The scope of some parked kind is known now: render and bind again. */
         void (*rebind)(void *ctx, struct app *app);

@@ -550,6 +550,7 @@ bool app_prune_start(struct app *app) {
                 return false;
         if (app->mode != DECIDE_DIFF)
                 in.unread_by = app->env.hooks.unread_by(app->env.ctx, app);
+        in.stands_in |= str_eq(in.unread_by, app->config->name);
         app->prune_awaits_others = in.unread_by.n > 0;
         if (!app->env.hooks.others_known(app->env.ctx, app)) {
                 app->prune_done = false; /* an object may go from one application to another in one commit */

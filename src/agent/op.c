@@ -97,11 +97,13 @@ static struct str foreign_tracker(struct op *op) {
         if (who.kind == TRACKER_NONE || who.kind == TRACKER_OUR_OTHER_APP) {
                 struct str other = rival(op, who.app);
 
+                if (!other.n && who.app.n)
+                        other = rival(op, STR("")); /* that one gave it up, and several may wait for it */
                 if (other.n)
                         return other;
         }
-        if (is_in_inventory(op) || app_inherits(op->app, op->item->desired->id, &who, NULL) || who.kind == TRACKER_NONE ||
-            who.kind == TRACKER_OURS)
+        op->in.lock = app_inherits(op->app, op->item->desired->id, &who, NULL);
+        if (is_in_inventory(op) || op->in.lock || who.kind == TRACKER_NONE || who.kind == TRACKER_OURS)
                 return look_past(op, &who, NULL);
         return look_past(op, &who, holder(op, &who));
 }

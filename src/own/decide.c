@@ -174,7 +174,7 @@ int desk_open(struct desk *d, const struct decide_input *in, struct arena *a, st
 
         struct scale_target target = scale_target_of(in->desired);
 
-        *d = (struct desk){ .in = in, .arena = a, .type = in->type };
+        *d = (struct desk){ .in = in, .arena = a, .type = in->type, .needs_version = in->live && in->lock };
         d->object = (struct policy_object){ target.group, target.kind, target.ns, target.name, in->application };
         d->out.effective = in->desired;
         if (!d->type)

@@ -111,6 +111,7 @@ struct decide_input {
          * is not held; what the keeper has of one that Git removed goes.
          */
         const struct value *previous;
+        bool lock;          /* the request is to carry the resourceVersion: others of ours may write it at this moment */
         bool remove_extra;  /* self-heal: what people's tools added goes; else it is only told */
         bool adopted;       /* the object was there before us: what client-side apply has in it may be from then, and stays */
         bool adopt_argocd;  /* Argo CD has given its objects up: what it owns is a leftover like client-side apply's */

@@ -594,6 +594,21 @@ static void what_a_person_added_is_told_and_left_alone(void **state) {
         assert_int_equal(d.note_count, 2);
 }
 
+/* Two of our applications may take an object over at the same moment: the second of them loses the race, and looks again. */
+static void what_others_of_ours_may_write_is_written_as_it_was_seen(void **state) {
+        struct decide_input in = input(flags_in_git(), config_map("'a':'0'", "", MAP_OURS));
+        struct decision d = decided(&in);
+
+        (void)state;
+        assert_int_equal(d.verdict, DECIDE_APPLY);
+        assert_null(value_path(d.body, "metadata", "resourceVersion", NULL));
+        in.lock = true;
+        d = decided(&in);
+        assert_int_equal(d.verdict, DECIDE_APPLY);
+        assert_true(value_equal(value_path(d.body, "metadata", "resourceVersion", NULL),
+                                value_path(in.live, "metadata", "resourceVersion", NULL)));
+}
+
 static void extra_paths_of_others_are_their_business(void **state) {
         const struct value *there = config_map(
                 "'a':'1','zz':'2','yy':'3'", "",
@@ -744,6 +759,7 @@ int main(void) {
                 CASE(a_conflict_the_live_object_does_not_show_is_not_guessed_at),
                 CASE(a_diff_foretells_what_a_person_no_longer_keeps),
                 CASE(what_a_person_added_is_told_and_left_alone),
+                CASE(what_others_of_ours_may_write_is_written_as_it_was_seen),
                 CASE(extra_paths_of_others_are_their_business),
                 CASE(what_is_gone_again_is_not_extra),
                 CASE(an_item_a_person_added_is_told_as_a_whole),
