@@ -104,7 +104,7 @@ static void on_news(void *ctx, const struct poll_news *news, const struct err *e
 
 /* --- the applications' events ----------------------------------------------------------------------------------- */
 
-static struct entry *entry_of(const struct agent *agent, const struct app *app) {
+struct entry *agent_entry_of(const struct agent *agent, const struct app *app) {
         for (size_t i = 0; i < agent->count; i++) {
                 if (agent->entries[i].app == app)
                         return &agent->entries[i];
@@ -138,12 +138,12 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
 }
 
 static void on_status(void *ctx, struct app *app, struct str old, struct buf *out) {
-        entry_status(entry_of(ctx, app), old, out);
+        entry_status(agent_entry_of(ctx, app), old, out);
 }
 
 static void on_loaded(void *ctx, struct app *app) {
         struct agent *agent = ctx;
-        struct entry *e = entry_of(agent, app);
+        struct entry *e = agent_entry_of(agent, app);
         struct err err;
 
         if (entry_check_name(e, &err) < 0) {
@@ -159,7 +159,7 @@ static void on_loaded(void *ctx, struct app *app) {
 
 static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
         struct agent *agent = ctx;
-        struct entry *e = entry_of(agent, app);
+        struct entry *e = agent_entry_of(agent, app);
 
         if (!e->told_settled) {
                 e->told_settled = true;
@@ -171,7 +171,7 @@ static void on_settled(void *ctx, struct app *app, const struct err *prune_err) 
 
 static void on_observed(void *ctx, struct app *app) {
         struct agent *agent = ctx;
-        struct entry *e = entry_of(agent, app);
+        struct entry *e = agent_entry_of(agent, app);
 
         bool again = e->revision.timeline.observed_ms;
 
@@ -185,7 +185,7 @@ static void on_observed(void *ctx, struct app *app) {
 }
 
 static void on_rebind(void *ctx, struct app *app) {
-        entry_rebind(entry_of(ctx, app));
+        entry_rebind(agent_entry_of(ctx, app));
 }
 
 /* --- start ------------------------------------------------------------------------------------------------------ */
@@ -400,7 +400,7 @@ const struct err *agent_app_err(const struct agent *agent, size_t i) {
 
 /* The newest commit could not be read: what the cluster is compared with is an older one. */
 enum app_sync_status agent_sync_status(const struct agent *agent, const struct app *app) {
-        return entry_of(agent, app)->rejected.code ? APP_UNKNOWN : app_sync_status(app);
+        return agent_entry_of(agent, app)->rejected.code ? APP_UNKNOWN : app_sync_status(app);
 }
 
 bool agent_is_ready(const struct agent *agent) {

@@ -72,6 +72,9 @@ struct agent {
         struct agent_stats stats;
 };
 
+/* The entry of one of its applications. */
+struct entry *agent_entry_of(const struct agent *agent, const struct app *app);
+
 struct cache *cache_new(void);
 void cache_unref(struct cache *c);
 

@@ -52,14 +52,6 @@ struct app *agent_other(void *ctx, const struct app *app, size_t at) {
         return NULL;
 }
 
-static const struct entry *entry_of(const struct agent *agent, const struct app *app) {
-        for (size_t i = 0; i < agent->count; i++) {
-                if (agent->entries[i].app == app)
-                        return &agent->entries[i];
-        }
-        abort();
-}
-
 /* Has the newest commit that was fetched neither come into force nor been rejected yet? */
 static bool is_to_be_rendered(const struct entry *e) {
         const struct desired_set *set = app_desired(e->app);
@@ -96,7 +88,7 @@ static bool is_known(struct entry *other, const struct entry *mine) {
 
 bool agent_others_known(void *ctx, const struct app *app) {
         struct agent *agent = ctx;
-        const struct entry *mine = entry_of(agent, app);
+        const struct entry *mine = agent_entry_of(agent, app);
         bool known = !mine->render; /* its own newer commit may want it again */
 
         for (size_t i = 0; i < agent->count; i++)
