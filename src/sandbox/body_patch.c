@@ -157,27 +157,35 @@ static const struct value *no_operation(const struct value *patch) {
         return NULL;
 }
 
+/* With fieldValidation=Ignore nobody looks at operations before they are carried out. */
+static int check_operations(struct patching *p) {
+        struct err err = { 0 };
+
+        if (body_strictness(p->c) != BODY_IGNORE) {
+                find_json_patch_faults(p);
+                return patch_json_check(p->patch, &err) < 0 ? status_bad_request(p->c, "%s", err.msg) : 0;
+        }
+        if (p->patch->kind != VALUE_LIST && p->patch->kind != VALUE_NULL)
+                return status_bad_request(p->c, "json: cannot unmarshal %s into Go value of type jsonpatch.Patch",
+                                          body_json_kind(p->patch));
+        if (no_operation(p->patch))
+                return status_bad_request(p->c, "json: cannot unmarshal %s into Go value of type jsonpatch.Operation",
+                                          body_json_kind(no_operation(p->patch)));
+        return 0;
+}
+
 static int by_json(struct patching *p, const struct value **ret) {
         const struct status_details d = { 0 };
         const struct value *document;
-        struct err err = { 0 };
 
-        if (body_strictness(p->c) != BODY_IGNORE)
-                find_json_patch_faults(p);
-        else if (p->patch->kind != VALUE_LIST && p->patch->kind != VALUE_NULL)
-                return status_bad_request(p->c, "json: cannot unmarshal %s into Go value of type jsonpatch.Patch",
-                                          body_json_kind(p->patch));
-        if (body_strictness(p->c) == BODY_IGNORE && no_operation(p->patch))
-                return status_bad_request(p->c, "json: cannot unmarshal %s into Go value of type jsonpatch.Operation",
-                                          body_json_kind(no_operation(p->patch)));
-        if (body_strictness(p->c) != BODY_IGNORE && patch_json_check(p->patch, &err) < 0)
-                return status_bad_request(p->c, "%s", err.msg);
+        if (check_operations(p) < 0)
+                return -1;
         if (value_count(p->patch) > MAX_OPERATIONS)
                 return status_refuse(p->c, 413, "RequestEntityTooLarge", &d,
                                      "Request entity too large: The allowed maximum operations in a JSON patch is %d, "
                                      "got %zu",
                                      MAX_OPERATIONS, value_count(p->patch));
-        if (patch_json(p->live, p->patch, p->c->a, &document, &err) < 0)
+        if (patch_json(p->live, p->patch, p->c->a, &document, NULL) < 0)
                 return status_refuse(p->c, 422, "Invalid", &d,
                                      "the server rejected our request due to an error in our request");
         return decode_document(p, document, ret);

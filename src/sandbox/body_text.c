@@ -147,11 +147,10 @@ static void note_live(struct origins *o, const struct type *t, const struct valu
         note(o, v, (struct origin){ .type = t });
 }
 
-/* Of a doubled key the last value has a node: it is noted last. */
+/* Of a doubled key the last value has a node, and is noted last. NULL: what stands here has none. */
 static void note_sent(struct origins *o, struct scan *s, const struct value *v) {
         char next = scan_next(s);
         struct str text = { s->p, 0 };
-        size_t i = 0;
 
         if (next == '{' && value_is(v, VALUE_MAP)) {
                 scan_bracket(s);
@@ -160,8 +159,8 @@ static void note_sent(struct origins *o, struct scan *s, const struct value *v) 
                 scan_bracket(s);
         } else if (next == '[' && value_is(v, VALUE_LIST)) {
                 scan_bracket(s);
-                while (scan_next(s) != ']' && i < v->list.count)
-                        note_sent(o, s, v->list.items[i++]);
+                for (size_t i = 0; scan_next(s) != ']'; i++)
+                        note_sent(o, s, i < v->list.count ? v->list.items[i] : NULL);
                 scan_bracket(s);
         } else
                 scan_value(s);

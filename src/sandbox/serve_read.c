@@ -16,7 +16,8 @@
 
 /* ---- forms of an object ---- */
 
-/* All but the opening brace, kind and apiVersion, which is the same text for all versions of a custom resource. */
+/* What comes behind the opening brace, or behind kind and apiVersion: the same text for all versions of a custom
+ * resource. */
 static void add_rest(struct buf *out, const struct kind *kind, struct version *v, struct arena *a) {
         _cleanup_(version_unrefp) struct version *converted = NULL;
 
@@ -24,13 +25,17 @@ static void add_rest(struct buf *out, const struct kind *kind, struct version *v
                 converted = version_new(convert(kind->storage, kind, v->value, a), v->rv);
                 v = converted;
         }
-        buf_add(out, version_text(v));
+        struct str text = version_text(v);
+
+        if (out->p[out->n - 1] != '{' && !str_eqc(text, "}"))
+                buf_addch(out, ',');
+        buf_add(out, text);
 }
 
 void form_add_object(struct buf *out, const struct kind *kind, struct version *v, struct arena *a) {
         buf_addc(out, "{\"kind\":");
         value_print_string(kind->resource->kind, out);
-        buf_addf(out, ",\"apiVersion\":\"%.*s\",", STR_FMT(kind->api_version));
+        buf_addf(out, ",\"apiVersion\":\"%.*s\"", STR_FMT(kind->api_version));
         add_rest(out, kind, v, a);
 }
 

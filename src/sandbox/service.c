@@ -310,6 +310,20 @@ static int allot_address(struct service_change *m) {
         return 0;
 }
 
+/*
+ * A Service that /status made has families and no addresses. Where those are to be given back, the server's handler
+ * fails and nobody gets an answer; this one at least leaves it as it is.
+ */
+static int check_release(struct service_change *m) {
+        if (!needs_ip(m->live) || needs_ip(m->service) || is_headless(m->live) ||
+            count_of(m->live, "clusterIPs") >= count_of(m->live, "ipFamilies"))
+                return 0;
+        causes_add(&m->causes, "FieldValueInvalid", STR("spec.ipFamilies"),
+                   "Invalid value: %.*s: have no addresses to release",
+                   STR_FMT(value_canonical(m->c->a, service_spec(m->live, "ipFamilies"))));
+        return service_refuse(m);
+}
+
 /* ---- what depends on the type (dropTypeDependentFields) ---- */
 
 static void drop_addresses(struct service_change *m) {
@@ -365,7 +379,7 @@ static int update(struct service_change *m) {
         service_keep_ports(m);
         keep_health_port(m);
         normalize_addresses(m);
-        if (give_families(m) < 0)
+        if (give_families(m) < 0 || check_release(m) < 0)
                 return -1;
         if (!needs_ip(m->live) && allot_address(m) < 0)
                 return -1;

@@ -58,6 +58,24 @@ static void an_operation_that_goes_on_through_the_doubled_one_leaves_one(void **
         assert_warnings(w, "json patch duplicate field \"[0].value.k\"");
 }
 
+static void the_first_of_two_may_be_longer(void **state) {
+        struct world *w = *state;
+
+        make_map(w);
+        assert_int_equal(
+                patch_map(w, "",
+                          "[{'op':'add','path':'/data','value':{'k':['a',{'b':1},'c'],'k':['d'],'z':{'l':[1]}}}]"),
+                422);
+        assert_says(w, "\\\"data\\\":{\\\"k\\\":[\\\"a\\\",{\\\"b\\\":1},\\\"c\\\"],\\\"k\\\":[\\\"d\\\"],\\\"z\\\":{"
+                       "\\\"l\\\":[1]}}");
+        assert_int_equal(
+                patch_map(w, "",
+                          "[{'op':'add','path':'/data','value':{'k':{'x':['a','b'],'y':1},'k':{'x':[]},'z':[[]]}},"
+                          "{'op':'add','path':'/data/n','value':'v'}]"),
+                422);
+        assert_says(w, "\\\"data\\\":{\\\"k\\\":{\\\"x\\\":[]},\\\"n\\\":\\\"v\\\",\\\"z\\\":[[]]}");
+}
+
 static void what_is_doubled_in_an_operation_itself_is_not_in_the_object(void **state) {
         struct world *w = *state;
 
@@ -171,6 +189,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(a_key_given_twice_in_a_json_patch_is_so_in_the_object_too),
                 CASE(an_operation_that_goes_on_through_the_doubled_one_leaves_one),
+                CASE(the_first_of_two_may_be_longer),
                 CASE(what_is_doubled_in_an_operation_itself_is_not_in_the_object),
                 CASE(a_custom_resource_keeps_doubled_keys_as_well),
                 CASE(a_merge_patch_leaves_no_key_doubled),

@@ -67,6 +67,36 @@ static void the_end_of_an_object_shows_the_empty_list_it_was_sent(void **state) 
         assert_int_equal(get(w, ROLES "/r"), 404);
 }
 
+static void what_was_of_an_object_that_has_gone_meanwhile_is_json(void **state) {
+        struct world *w = *state;
+
+        define_things(w);
+        assert_int_equal(make(w, THINGS, "{'apiVersion':'example.com/v1','kind':'Thing','metadata':{'name':'t'}}"),
+                         201);
+        assert_int_equal(del(w, THINGS "/t?propagationPolicy=Orphan"), 200);
+        assert_int_equal(del(w, THINGS "/t?propagationPolicy=Background&dryRun=All"), 200);
+        assert_string_equal(value_canonical(w->arena, w->body).p,
+                            "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Thing\"}");
+}
+
+static void a_service_that_its_status_made_has_no_address_to_give_back(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(
+                apply(w, SERVICES "/s/status?fieldManager=m",
+                      quoted(w,
+                             "{'apiVersion':'v1','kind':'Service','metadata':{'name':'s'},'spec':{'ports':[{'port':80}]"
+                             "},'status':{'loadBalancer':{}}}")),
+                201);
+        assert_int_equal(change(w, SERVICES "/s", MERGE_TYPE, "{'metadata':{'labels':{'a':'b'}}}"), 200);
+        assert_at(w, "spec.ipFamilies", "[\"IPv4\"]");
+        assert_at(w, "spec.clusterIPs", "");
+        assert_int_equal(change(w, SERVICES "/s", MERGE_TYPE, "{'spec':{'type':'ExternalName','externalName':'a.b'}}"),
+                         422);
+        assert_int_equal(get(w, SERVICES "/s"), 200);
+        assert_at(w, "spec.type", "ClusterIP");
+}
+
 /* --- behind pointers an empty value is one --- */
 
 static void what_go_has_behind_a_pointer_has_no_default_when_it_is_empty(void **state) {
@@ -219,6 +249,8 @@ int main(void) {
                 CASE(a_null_among_bytes_is_written_each_time_and_read_once),
                 CASE(only_a_null_that_stays_counts),
                 CASE(the_end_of_an_object_shows_the_empty_list_it_was_sent),
+                CASE(what_was_of_an_object_that_has_gone_meanwhile_is_json),
+                CASE(a_service_that_its_status_made_has_no_address_to_give_back),
                 CASE(what_go_has_behind_a_pointer_has_no_default_when_it_is_empty),
                 CASE(a_policy_without_rules_is_another_than_none),
                 CASE(an_empty_struct_in_a_jobs_template_is_a_change),
