@@ -79,12 +79,26 @@ static void read_causes(struct kube_status *s, const struct value *causes, struc
         s->cause_count = count;
 }
 
+/* An error's text ends at a NUL, which would hide what comes behind it. */
+static struct str without_nuls(struct str text, struct arena *a) {
+        struct str copy;
+
+        if (text.n == 0 || !memchr(text.p, '\0', text.n))
+                return text;
+        copy = arena_str(a, text);
+        for (size_t i = 0; i < copy.n; i++) {
+                if (copy.p[i] == '\0')
+                        ((char *)copy.p)[i] = ' ';
+        }
+        return copy;
+}
+
 static void read_status(struct kube_status *s, const struct value *v, struct arena *a) {
         const struct value *details = value_getc(v, "details");
         int64_t retry_s = 0;
 
-        s->reason = value_text(value_getc(v, "reason"));
-        s->message = value_text(value_getc(v, "message"));
+        s->reason = without_nuls(value_text(value_getc(v, "reason")), a);
+        s->message = without_nuls(value_text(value_getc(v, "message")), a);
         s->name = value_text(value_getc(details, "name"));
         s->group = value_text(value_getc(details, "group"));
         s->kind = value_text(value_getc(details, "kind"));
