@@ -121,32 +121,13 @@ static int decode_document(struct patching *p, const struct value *document, con
         return r;
 }
 
-static void find_unknown_members(struct patching *p) {
-        static const char *const known[] = { "op", "path", "from", "value" };
-
-        for (size_t i = 0; value_is(p->patch, VALUE_LIST) && i < p->patch->list.count; i++) {
-                const struct value *op = p->patch->list.items[i];
-
-                for (size_t j = 0; value_is(op, VALUE_MAP) && j < op->map.count; j++) {
-                        bool is_known = false;
-
-                        for (size_t k = 0; k < ARRAY_LEN(known); k++)
-                                is_known |= str_eqc(op->map.members[j].key, known[k]);
-                        if (!is_known)
-                                causes_add(&p->strict, "", (struct str){ 0 }, "json patch unknown field \"[%zu].%.*s\"",
-                                           i, STR_FMT(op->map.members[j].key));
-                }
-        }
-}
-
 static void find_json_patch_faults(struct patching *p) {
         struct causes found = { .arena = p->c->a };
 
-        codec_duplicates(p->c->req->body, &found);
+        codec_operations(p->c->req->body, &found);
         for (size_t i = 0; i < found.count; i++)
                 causes_add(&p->strict, "", (struct str){ 0 }, "json patch %.*s", STR_FMT(found.items[i].message));
         causes_done(&found);
-        find_unknown_members(p);
 }
 
 /* An item of the patch that is no object. */
@@ -244,29 +225,6 @@ static int refuse_strategic(struct call *c, int code, const char *why) {
         return status_internal(c, "%s", why);
 }
 
-/* The server's merge takes some directives, and nulls in what is new, out of the patch it then quotes. `live` NULL:
- * nothing to merge with. */
-static bool is_taken_out(const struct value_member *m, const struct value *live) {
-        return str_starts(m->key, STR("$setElementOrder/")) || str_eqc(m->key, "$retainKeys") ||
-               (value_is(live, VALUE_MAP) && str_eqc(m->key, "$patch") && str_eqc(value_text(m->value), "replace"));
-}
-
-static const struct value *without_directives(const struct value *v, const struct value *live, struct arena *a) {
-        for (size_t i = 0; value_is(v, VALUE_MAP) && i < v->map.count; i++) {
-                const struct value_member *m = &v->map.members[i];
-                bool goes = is_taken_out(m, live), is_new = value_is(live, VALUE_MAP) && !value_get(live, m->key);
-                const struct value *kept =
-                        is_new && (value_count(m->value)) ? patch_without_nulls(m->value, a) : m->value;
-                const struct value *now = goes ? NULL : without_directives(kept, value_get(live, m->key), a);
-
-                if (now == m->value)
-                        continue;
-                v = value_with(a, v, m->key, now);
-                i -= goes;
-        }
-        return v;
-}
-
 static int by_strategic(struct patching *p, const struct value **ret) {
         struct call *c = p->c;
         const struct value *patch = p->patch->kind == VALUE_NULL ? &value_empty_map : p->patch, *document;
@@ -281,7 +239,7 @@ static int by_strategic(struct patching *p, const struct value **ret) {
                 return refuse_strategic(c, r, whole_refusal(patch, str_from(err.msg), c->a));
         if (body_strictness(c) != BODY_IGNORE)
                 codec_duplicates(c->req->body, &p->strict);
-        struct str text = patch_go_text(without_directives(patch, p->live, c->a), c->a);
+        struct str text = patch_go_text(patch_left(p->type, p->live, patch, c->a), c->a);
         r = codec_convert(p->type, document, c->a, ret, &strict, &err);
         r = r < 0 ? refuse_shown(c, text, str_from(err.msg)) : settle_strict(p, &strict, text);
         causes_done(&strict);

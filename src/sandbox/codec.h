@@ -53,6 +53,8 @@ int codec_hold(const struct type *t, const struct value *body, struct arena *a, 
 void codec_strict(const struct type *t, struct str text, struct causes *strict);
 /* Only the duplicates, of any JSON: what a patch is read into has no fields. */
 void codec_duplicates(struct str text, struct causes *strict);
+/* The same of a JSON patch, whose operations have fields. */
+void codec_operations(struct str text, struct causes *strict);
 
 /* The numbers of what is applied, as YAML's reader gives them on: 1e3 and 1000.0 are 1000. */
 const struct value *codec_numbers(const struct value *config, struct arena *a);
@@ -88,6 +90,10 @@ int patch_json(const struct value *doc, const struct value *patch, struct arena 
 const struct value *patch_merge(const struct value *doc, const struct value *patch, struct arena *a);
 int patch_strategic(const struct type *t, const struct value *doc, const struct value *patch, struct arena *a,
                     const struct value **ret_doc, struct err *err);
+
+/* What a strategic merge patch that could be merged into `doc` is then: without directives that were followed. */
+const struct value *patch_left(const struct type *t, const struct value *doc, const struct value *patch,
+                               struct arena *a);
 
 /* A JSON value as Go's %v prints it, which the server's refusals of strategic merge patches quote. */
 struct str patch_go_text(const struct value *v, struct arena *a);

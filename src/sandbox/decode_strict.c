@@ -16,12 +16,28 @@ struct scanner {
         struct causes *out;
 };
 
+enum place_kind {
+        PLACE_TYPED,      /* read into a type */
+        PLACE_ANY,        /* any JSON, of which duplicates count: custom resources, patches */
+        PLACE_OPERATIONS, /* a JSON patch */
+        PLACE_OPERATION,
+};
+
 /* What is known where the scanner stands. */
 struct place {
-        const struct type *type; /* NULL: any JSON */
-        bool untyped;            /* any JSON, but duplicates count (custom resources) */
+        enum place_kind kind;
+        const struct type *type; /* NULL: one that is not looked into */
         const struct decode_frame *at;
 };
+
+static struct place below(struct place where, const struct type *type, const struct decode_frame *at) {
+        static const enum place_kind kinds[] = { [PLACE_TYPED] = PLACE_TYPED,
+                                                 [PLACE_ANY] = PLACE_ANY,
+                                                 [PLACE_OPERATIONS] = PLACE_OPERATION,
+                                                 [PLACE_OPERATION] = PLACE_ANY };
+
+        return (struct place){ kinds[where.kind], type, at };
+}
 
 static void read_value(struct scanner *s, struct place where);
 
@@ -36,8 +52,16 @@ static void tell(struct scanner *s, const char *what, const struct decode_frame 
                 causes_add(s->out, "", (struct str){ 0 }, "%.*s", STR_FMT(text));
 }
 
-static bool takes_maps(struct place where) {
-        return where.untyped || (where.type && (where.type->kind == TYPE_STRUCT || where.type->kind == TYPE_MAP));
+static bool has_members(struct place where) {
+        if (where.kind == PLACE_TYPED)
+                return where.type && (where.type->kind == TYPE_STRUCT || where.type->kind == TYPE_MAP);
+        return where.kind != PLACE_OPERATIONS;
+}
+
+static bool has_items(struct place where) {
+        if (where.kind == PLACE_TYPED)
+                return where.type && where.type->kind == TYPE_LIST;
+        return where.kind != PLACE_OPERATION;
 }
 
 /* Keys met so far in one object: a few are looked through, many are hashed. */
@@ -63,21 +87,31 @@ static bool is_new(struct keys *k, struct str key) {
         return true;
 }
 
+static bool is_unknown(struct place where, struct str key) {
+        static const char *const members[] = { "op", "path", "from", "value" };
+
+        if (where.kind == PLACE_TYPED)
+                return where.type->kind == TYPE_STRUCT && !type_field(where.type, key);
+        for (size_t i = 0; i < ARRAY_LEN(members); i++)
+                if (str_eqc(key, members[i]))
+                        return false;
+        return where.kind == PLACE_OPERATION;
+}
+
 static void read_member(struct scanner *s, struct place where, struct keys *met) {
         struct str key = scan_key(&s->at, s->a);
         const struct type_field *f = type_field(where.type, key);
-        bool is_struct = !where.untyped && where.type->kind == TYPE_STRUCT;
+        const struct type *type = f ? f->type : where.type ? where.type->item : NULL;
         struct decode_frame here = { .up = where.at, .name = key };
-        struct place inner = { f ? f->type : where.type ? where.type->item : NULL, where.untyped, &here };
 
-        if (is_struct && !f) {
+        if (is_unknown(where, key)) {
                 tell(s, "unknown", where.at, key);
                 scan_value(&s->at);
                 return;
         }
         if (!is_new(met, key))
                 tell(s, "duplicate", where.at, key);
-        read_value(s, inner);
+        read_value(s, below(where, type, &here));
 }
 
 static void read_object(struct scanner *s, struct place where) {
@@ -92,33 +126,41 @@ static void read_object(struct scanner *s, struct place where) {
 
 static void read_list(struct scanner *s, struct place where) {
         struct decode_frame here = { .up = where.at };
-        struct place inner = { where.type ? where.type->item : NULL, where.untyped, &here };
 
         scan_bracket(&s->at);
         for (char c; (c = scan_next(&s->at)) != ']' && c; here.index++)
-                read_value(s, inner);
+                read_value(s, below(where, where.type ? where.type->item : NULL, &here));
         scan_bracket(&s->at);
 }
 
 static void read_value(struct scanner *s, struct place where) {
         char next = scan_next(&s->at);
 
-        if (next == '{' && takes_maps(where))
+        if (next == '{' && has_members(where))
                 read_object(s, where);
-        else if (next == '[' && (where.untyped || (where.type && where.type->kind == TYPE_LIST)))
+        else if (next == '[' && has_items(where))
                 read_list(s, where);
         else
                 scan_value(&s->at);
 }
 
-void codec_strict(const struct type *t, struct str text, struct causes *strict) {
+static void read_text(struct str text, enum place_kind kind, const struct type *t, struct causes *strict) {
         struct scanner s = { { text.p, text.p + text.n }, strict->arena, strict };
 
-        read_value(&s, (struct place){ t->rules ? NULL : t, t->rules != NULL, NULL });
+        read_value(&s, (struct place){ kind, t, NULL });
+}
+
+void codec_strict(const struct type *t, struct str text, struct causes *strict) {
+        if (t->rules)
+                codec_duplicates(text, strict);
+        else
+                read_text(text, PLACE_TYPED, t, strict);
 }
 
 void codec_duplicates(struct str text, struct causes *strict) {
-        struct scanner s = { { text.p, text.p + text.n }, strict->arena, strict };
+        read_text(text, PLACE_ANY, NULL, strict);
+}
 
-        read_value(&s, (struct place){ NULL, true, NULL });
+void codec_operations(struct str text, struct causes *strict) {
+        read_text(text, PLACE_OPERATIONS, NULL, strict);
 }

@@ -2,6 +2,7 @@
 #include "sandbox/kinds.h"
 
 #include "base/map.h"
+#include "sandbox/ssa.h"
 
 struct kinds {
         struct store *store;
@@ -71,6 +72,22 @@ const struct type *kind_type(const struct kind *k) {
         if (!k->type)
                 ((struct kind *)k)->type = type_table_find(k->types, k->api_version, k->resource->kind);
         return k->type;
+}
+
+const struct value *kind_blank(const struct kind *k, struct arena *a) {
+        static const struct str replicas[] = { { "spec", 4 }, { "replicas", 8 } };
+        static const struct str generation[] = { { "metadata", 8 },
+                                                 { "annotations", 11 },
+                                                 { "deprecated.daemonset.template.generation", 40 } };
+        const struct value *v = ssa_zero(kind_type(k), k->api_version, k->resource->kind, a);
+        bool is_workload = str_eqc(k->resource->group, "apps");
+
+        /* What is a plain number inside of the server. */
+        if (is_workload && k->resource->has_scale)
+                v = value_with_path(a, v, replicas, ARRAY_LEN(replicas), value_int(a, 0, 0));
+        if (is_workload && str_eqc(k->resource->kind, "DaemonSet"))
+                v = value_with_path(a, v, generation, ARRAY_LEN(generation), value_stringc(a, "0"));
+        return v;
 }
 
 /* ---- built-in kinds ---- */

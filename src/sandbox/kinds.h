@@ -61,5 +61,7 @@ void kinds_drop_crd(struct kinds *k, struct str name);
 struct type_table *kinds_types(const struct kinds *k);
 /* Never NULL. */
 const struct type *kind_type(const struct kind *k);
+/* An object with nothing in it, as the server shows one that it never read: fields that Go never omits, inside of it. */
+const struct value *kind_blank(const struct kind *k, struct arena *a);
 
 #endif

@@ -43,35 +43,51 @@ static int create_job(struct call *c, const struct value **object) {
 
 /* ---- Pod ---- */
 
-struct resources {
-        bool any, all_limited;
-};
+enum qos { QOS_UNKNOWN, QOS_BEST_EFFORT, QOS_BURSTABLE, QOS_GUARANTEED };
 
-/* Do requests equal limits for cpu and memory, and is anything asked for at all? */
-static void look_at_container(const struct value *container, struct resources *r) {
-        static const char *const names[] = { "cpu", "memory" };
-        const struct value *resources = value_getc(container, "resources");
-
-        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-                const struct value *request = value_path(resources, "requests", names[i], NULL);
-                const struct value *limit = value_path(resources, "limits", names[i], NULL);
-
-                r->any |= request || limit;
-                r->all_limited &= limit && (!request || value_equal(request, limit));
-        }
+static enum qos join(enum qos a, enum qos b) {
+        return a == QOS_UNKNOWN || a == b ? b : QOS_BURSTABLE;
 }
 
-static const char *qos_class(const struct value *pod) {
-        static const char *const lists[] = { "initContainers", "containers" };
-        struct resources r = { .all_limited = true };
+static struct str amount_of(const struct value *resources, const char *list, const char *name) {
+        struct str text = value_text(value_path(resources, list, name, NULL));
 
+        return text.n ? text : STR("0");
+}
+
+/* A limit without a request is one as well, by default. */
+static enum qos qos_of_resources(const struct value *resources) {
+        static const char *const names[] = { "cpu", "memory" };
+        enum qos qos = QOS_UNKNOWN;
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                bool is_asked = value_path(resources, "requests", names[i], NULL);
+                struct str limit = amount_of(resources, "limits", names[i]);
+                struct str request = is_asked ? amount_of(resources, "requests", names[i]) : limit;
+
+                qos = join(qos, !str_eq(request, limit)   ? QOS_BURSTABLE
+                                : str_eq(limit, STR("0")) ? QOS_BEST_EFFORT
+                                                          : QOS_GUARANTEED);
+        }
+        return qos;
+}
+
+/* Source: k8s.io/kubernetes pkg/apis/core/helper/qos. */
+static const char *qos_class(const struct value *pod) {
+        static const char *const names[] = { "BestEffort", "BestEffort", "Burstable", "Guaranteed" };
+        static const char *const lists[] = { "initContainers", "containers" };
+        const struct value *own = value_path(pod, "spec", "resources", NULL);
+        enum qos qos = QOS_UNKNOWN;
+
+        if (value_count(value_getc(own, "requests")) || value_count(value_getc(own, "limits")))
+                return names[qos_of_resources(own)];
         for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
                 const struct value *list = value_path(pod, "spec", lists[k], NULL);
 
                 for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++)
-                        look_at_container(list->list.items[i], &r);
+                        qos = join(qos, qos_of_resources(value_getc(list->list.items[i], "resources")));
         }
-        return !r.any ? "BestEffort" : r.all_limited ? "Guaranteed" : "Burstable";
+        return names[qos];
 }
 
 /* Until its gates are gone a scheduler leaves it alone. */

@@ -6,7 +6,6 @@
 #include "base/duration.h"
 #include "base/limits.h"
 #include "sandbox/list.h"
-#include "sandbox/ssa.h"
 #include "sandbox/status.h"
 
 #define BOOKMARK_MS            60000
@@ -64,7 +63,7 @@ static const struct value *bookmark_object(const struct sandbox_watch *w, struct
         const struct value *object = NULL;
 
         if (w->form == FORM_OBJECT && !k->is_custom)
-                object = ssa_zero(kind_type(k), k->api_version, k->resource->kind, a);
+                object = kind_blank(k, a);
         struct str kind = w->form == FORM_OBJECT  ? k->resource->kind
                           : w->form == FORM_TABLE ? STR("Table")
                                                   : STR("PartialObjectMetadata");
@@ -76,12 +75,14 @@ static const struct value *bookmark_object(const struct sandbox_watch *w, struct
 
 static void send_bookmark(struct sandbox_watch *w, bool ends_initial) {
         _cleanup_(buf_done) struct buf line = buf_make(LINE_MAX_BYTES);
+        static const struct str mark[] = { { "metadata", 8 },
+                                           { "annotations", 11 },
+                                           { "k8s.io/initial-events-end", 25 } };
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         const struct value *object = bookmark_object(w, a);
 
         if (ends_initial)
-                object = meta_with(object, "annotations",
-                                   value_with(a, NULL, STR("k8s.io/initial-events-end"), value_stringc(a, "true")), a);
+                object = value_with_path(a, object, mark, ARRAY_LEN(mark), value_stringc(a, "true"));
         buf_addc(&line, "{\"type\":\"BOOKMARK\",\"object\":");
         value_print(object, &line);
         send(w, &line);

@@ -187,18 +187,7 @@ static int give(struct version **ret, struct version *v) {
  * nothing in it.
  */
 static struct version *blank(const struct call *c) {
-        static const struct str replicas[] = { { "spec", 4 }, { "replicas", 8 } };
-        static const struct str generation[] = { { "metadata", 8 },
-                                                 { "annotations", 11 },
-                                                 { "deprecated.daemonset.template.generation", 40 } };
-        const struct value *v = ssa_zero(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, c->a);
-
-        /* What is a plain number inside of the server. */
-        if (str_eqc(c->at.group, "apps") && c->kind->resource->has_scale)
-                v = value_with_path(c->a, v, replicas, ARRAY_LEN(replicas), value_int(c->a, 0, 0));
-        if (str_eqc(c->at.group, "apps") && str_eqc(c->kind->resource->kind, "DaemonSet"))
-                v = value_with_path(c->a, v, generation, ARRAY_LEN(generation), value_stringc(c->a, "0"));
-        return version_new(v, 0);
+        return version_new(kind_blank(c->kind, c->a), 0);
 }
 
 int write_delete(struct call *c, struct version *live, const struct delete_options *o, bool *ret_gone,

@@ -42,7 +42,11 @@ void ask_watch(struct episode *e, struct subject *s, struct step *step) {
         (void)s;
         step->method = KUBE_GET;
         step_query(&path, "watch", "1");
-        if (e->version_count && chance(e, 95))
+        if (chance(e, 15)) {
+                step_query(&path, "sendInitialEvents", "true");
+                step_query(&path, "resourceVersionMatch", chance(e, 95) ? "NotOlderThan" : "Exact");
+                step_query(&path, "allowWatchBookmarks", chance(e, 95) ? "true" : "false");
+        } else if (e->version_count && chance(e, 95))
                 step_query(&path, "resourceVersion", step_random_version(e).p);
         else
                 step_query(&path, "resourceVersion", "odd");

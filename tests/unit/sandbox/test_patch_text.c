@@ -85,6 +85,19 @@ static void what_is_doubled_in_an_operation_itself_is_not_in_the_object(void **s
         assert_at(w, "data.k", "v");
 }
 
+static void faults_of_a_patch_are_told_in_the_order_of_its_text(void **state) {
+        struct world *w = *state;
+
+        make_map(w);
+        assert_int_equal(
+                patch_map(w, "",
+                          "[{'$patch':'x','op':'add','path':'/data/b','value':'c'},{'op':null,'op':'test','path':"
+                          "'/data/b','value':'c','odd':{'a':1,'a':2},'from':'a','from':'b'}]"),
+                200);
+        assert_warnings(w, "json patch unknown field \"[0].$patch\"; json patch duplicate field \"[1].op\"; json patch "
+                           "unknown field \"[1].odd\"; json patch duplicate field \"[1].from\"");
+}
+
 static void a_custom_resource_keeps_doubled_keys_as_well(void **state) {
         static const char doubled[] = "[{'op':'add','path':'/spec','value':{'replicas':1,'replicas':2,'odd':1}}]";
         struct world *w = *state;
@@ -159,6 +172,49 @@ static void what_is_live_stays_in_gos_order_wherever_it_goes(void **state) {
         assert_says(w, arena_strf(w->arena, "\\\"paused\\\":%s", pod).p);
 }
 
+#define POD_OF(spec)   "'template':{'spec':{" spec "}}"
+#define POD_LEFT(spec) "template:map[spec:map[" spec "]]"
+
+static void of_a_strategic_patch_what_was_not_followed_is_quoted(void **state) {
+        static const struct {
+                const char *patch, *left;
+        } cases[] = {
+                { POD_OF("'containers':[{'name':'main','livenessProbe':{'httpGet':null,'exec':{'command':null}}}]"),
+                  POD_LEFT("containers:[map[livenessProbe:map[exec:map[]] name:main]]") },
+                { POD_OF("'containers':[{'name':'new','livenessProbe':{'httpGet':null}}]"),
+                  POD_LEFT("containers:[map[livenessProbe:map[httpGet:<nil>] name:new]]") },
+                { POD_OF("'containers':[{'name':'main','$patch':'delete'},{'name':'x','image':'i'}]"),
+                  POD_LEFT("containers:[map[$patch:delete name:main] map[image:i name:x]]") },
+                { POD_OF("'$setElementOrder/containers':[{'name':'main'}],'containers':[{'name':'main','image':'i'}]"),
+                  POD_LEFT("") },
+                { POD_OF("'affinity':{'podAffinity':{'$patch':'delete'},'nodeAffinity':{'a':null}}"),
+                  POD_LEFT("affinity:map[nodeAffinity:map[]]") },
+                { POD_OF("'tolerations':[{'$patch':'delete','key':'a'},{'key':'b','x':{'$patch':'delete'}}]"),
+                  POD_LEFT("tolerations:[map[$patch:delete key:a] map[key:b]]") },
+                { POD_OF("'affinity':{'l':[{'$patch':'delete'},{'a':{'$patch':'x'},'b':1},[{'$patch':'z'},1]]}"),
+                  POD_LEFT("affinity:map[l:[map[b:1] [1]]]") },
+                { POD_OF("'securityContext':{'$retainKeys':['runAsUser'],'runAsUser':1}"),
+                  POD_LEFT("securityContext:map[runAsUser:1]") },
+                { POD_OF("'securityContext':{'$patch':'replace','runAsUser':null}"),
+                  POD_LEFT("securityContext:map[runAsUser:<nil>]") },
+                { POD_OF("'affinity':{'$patch':'replace','x':{'y':null}}"),
+                  POD_LEFT("affinity:map[$patch:replace x:map[]]") },
+        };
+        struct world *w = *state;
+
+        assert_int_equal(make(w, DEPLOYMENTS, DEPLOYMENT), 201);
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                assert_int_equal(change(w, DEPLOYMENTS "/d", STRATEGIC_TYPE,
+                                        arena_strf(w->arena, "{'spec':{'strategy':7,%s}}", cases[i].patch).p),
+                                 422);
+                assert_says(w, arena_strf(w->arena, "\"map[spec:map[strategy:7 %s]]\"", cases[i].left).p);
+        }
+        assert_int_equal(change(w, DEPLOYMENTS "/d", STRATEGIC_TYPE,
+                                "{'metadata':{'$deleteFromPrimitiveList/finalizers':['a']},'spec':{'strategy':7}}"),
+                         422);
+        assert_says(w, "\"map[metadata:map[$deleteFromPrimitiveList/finalizers:[a]] spec:map[strategy:7]]\"");
+}
+
 static void brackets_of_html_are_quoted_escaped(void **state) {
         struct world *w = *state;
 
@@ -191,12 +247,14 @@ int main(void) {
                 CASE(an_operation_that_goes_on_through_the_doubled_one_leaves_one),
                 CASE(the_first_of_two_may_be_longer),
                 CASE(what_is_doubled_in_an_operation_itself_is_not_in_the_object),
+                CASE(faults_of_a_patch_are_told_in_the_order_of_its_text),
                 CASE(a_custom_resource_keeps_doubled_keys_as_well),
                 CASE(a_merge_patch_leaves_no_key_doubled),
                 CASE(a_patchs_value_is_quoted_as_it_was_sent),
                 CASE(what_a_patch_leads_through_is_quoted_sorted),
                 CASE(a_merge_patch_is_quoted_sorted_but_for_a_list_in_place_of_a_map),
                 CASE(what_is_live_stays_in_gos_order_wherever_it_goes),
+                CASE(of_a_strategic_patch_what_was_not_followed_is_quoted),
                 CASE(brackets_of_html_are_quoted_escaped),
                 CASE(a_patch_of_too_many_operations_is_not_looked_at),
         };

@@ -194,6 +194,33 @@ static void parameters_of_a_class_have_names(void **state) {
                    "empty., parameters: Invalid value: null: field is immutable]");
 }
 
+static const char *class_of(struct world *w, const char *resources) {
+        assert_int_equal(
+                make(w, PODS "?dryRun=All",
+                     arena_strf(w->arena,
+                                "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'a','image':'i','resources':%s}"
+                                "]}}",
+                                resources)
+                             .p),
+                201);
+        return at(w, "status.qosClass");
+}
+
+static void nothing_is_asked_for_by_zeros(void **state) {
+        struct world *w = *state;
+
+        assert_string_equal(class_of(w, "{}"), "BestEffort");
+        assert_string_equal(class_of(w, "{'requests':{'cpu':null}}"), "BestEffort");
+        assert_string_equal(class_of(w, "{'requests':{'cpu':'0','memory':'0'}}"), "BestEffort");
+        assert_string_equal(class_of(w, "{'requests':{'ephemeral-storage':'1Gi'}}"), "BestEffort");
+        assert_string_equal(class_of(w, "{'requests':{'cpu':'1'}}"), "Burstable");
+        assert_string_equal(class_of(w, "{'limits':{'cpu':'1'}}"), "Burstable");
+        assert_string_equal(class_of(w, "{'limits':{'cpu':'1','memory':'0'}}"), "Burstable");
+        assert_string_equal(class_of(w, "{'limits':{'cpu':'1','memory':'1Gi'}}"), "Guaranteed");
+        assert_string_equal(class_of(w, "{'limits':{'cpu':'1','memory':'1Gi'},'requests':{'cpu':'500m'}}"),
+                            "Burstable");
+}
+
 /* --- resources within resources --- */
 
 static void define_holders(struct world *w) {
@@ -257,6 +284,7 @@ int main(void) {
                 CASE(a_binding_that_names_nobody_else_is_told_in_the_servers_order),
                 CASE(a_volumes_label_may_become_empty),
                 CASE(parameters_of_a_class_have_names),
+                CASE(nothing_is_asked_for_by_zeros),
                 CASE(a_resource_within_is_checked_as_one),
         };
 

@@ -5,7 +5,8 @@
 struct stream {
         struct world *w;
         struct sandbox_watch *watch;
-        struct buf lines; /* "TYPE name" each */
+        struct buf lines;         /* "TYPE name" each */
+        const struct value *last; /* object */
         int ends;
 };
 
@@ -15,7 +16,7 @@ static void on_line(void *ctx, struct str line) {
 
         assert_int_equal(line.p[line.n - 1], '\n');
         assert_int_equal(json_parse(line, s->w->arena, &v, NULL), 0);
-        const struct value *object = value_getc(v, "object");
+        const struct value *object = s->last = value_getc(v, "object");
         struct str name = value_text(value_path(object, "metadata", "name", NULL));
         if (name.n == 0)
                 name = value_text(value_getc(object, "reason"));
@@ -63,6 +64,7 @@ static int teardown(void **state) {
 }
 
 #define SECRETS "/api/v1/namespaces/t/secrets"
+#define INITIAL "?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
 
 static void a_watch_from_zero_begins_with_what_is_there(void **state) {
         struct stream *s = *state;
@@ -102,9 +104,20 @@ static void a_selector_makes_changes_to_arrivals_and_departures(void **state) {
 static void initial_events_end_with_a_bookmark(void **state) {
         struct stream *s = *state;
 
-        start(s,
-              SECRETS "?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan");
+        start(s, SECRETS INITIAL);
         assert_lines(s, "ADDED a\nBOOKMARK \n");
+}
+
+static void a_bookmark_is_an_object_as_the_server_has_it_inside(void **state) {
+        struct stream *s = *state;
+
+        start(s, "/apis/apps/v1/namespaces/t/deployments" INITIAL);
+        assert_string_equal(value_canonical(s->w->arena, value_path(s->last, "spec", "replicas", NULL)).p, "0");
+        sandbox_watch_close(s->watch);
+        start(s, "/apis/apps/v1/namespaces/t/daemonsets" INITIAL);
+        assert_string_equal(
+                value_canonical(s->w->arena, value_path(s->last, "metadata", "annotations", NULL)).p,
+                "{\"deprecated.daemonset.template.generation\":\"0\",\"k8s.io/initial-events-end\":\"true\"}");
 }
 
 static void bookmarks_come_each_minute_and_before_the_end(void **state) {
@@ -178,6 +191,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_watch_resumes_behind_its_resource_version, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_selector_makes_changes_to_arrivals_and_departures, setup, teardown),
                 cmocka_unit_test_setup_teardown(initial_events_end_with_a_bookmark, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_bookmark_is_an_object_as_the_server_has_it_inside, setup, teardown),
                 cmocka_unit_test_setup_teardown(bookmarks_come_each_minute_and_before_the_end, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_compacted_is_expired, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_full_history_forgets_the_oldest, setup, teardown),
