@@ -37,6 +37,7 @@ struct sandbox_http {
         struct loop_io *io;
         struct loop_timer *timer;
         struct exchange *watches;
+        size_t held; /* bytes of bodies, answers and lines that clients have not sent or read to the end */
         bool again; /* something came about while MHD_run() ran that only the next one sees */
         unsigned port;
 };
@@ -48,6 +49,8 @@ struct exchange {
         struct str token; /* of the path */
         bool begun;       /* the headers are in */
         struct buf body;
+        bool turned_away; /* there was no room for the body */
+        size_t held;      /* of http->held */
         struct arena *arena;
         struct sandbox_request req;
         struct sandbox_reply reply;
@@ -86,6 +89,22 @@ static void on_timer(void *ctx) {
         run(ctx);
 }
 
+/* ---- what is held in memory for clients ---- */
+
+static void hold(struct exchange *e, size_t bytes) {
+        e->held += bytes;
+        e->http->held += bytes;
+}
+
+static void let_go(struct exchange *e, size_t bytes) {
+        e->held -= bytes;
+        e->http->held -= bytes;
+}
+
+static bool is_full(const struct sandbox_http *h) {
+        return h->held > SANDBOX_HTTP_MAX_HELD_BYTES;
+}
+
 /* ---- answers ---- */
 
 static void refuse(struct exchange *e, int status, const char *reason, const char *message) {
@@ -93,6 +112,16 @@ static void refuse(struct exchange *e, int status, const char *reason, const cha
                 .status = status,
                 .content_type = STR("application/json"),
                 .body = status_text(e->arena, status, reason, NULL, str_from(message)),
+        };
+}
+
+/* As the server does when too many requests are under way: no Status. */
+static void turn_away(struct exchange *e) {
+        e->reply = (struct sandbox_reply){
+                .status = MHD_HTTP_TOO_MANY_REQUESTS,
+                .content_type = STR("text/plain; charset=utf-8"),
+                .body = STR("Too many requests, please try again later.\n"),
+                .retry_after_s = 1,
         };
 }
 
@@ -158,6 +187,27 @@ static void give_up(struct exchange *e) {
         wake(e);
 }
 
+static struct exchange *longest_watch(const struct sandbox_http *h) {
+        struct exchange *longest = NULL;
+
+        for (struct exchange *e = h->watches; e; e = e->next)
+                if (!e->broken && pending(e) > (longest ? pending(longest) : 0))
+                        longest = e;
+        return longest;
+}
+
+/* Who has most waiting for it loses it. */
+static void make_room(struct sandbox_http *h) {
+        struct exchange *e;
+
+        while (is_full(h) && (e = longest_watch(h))) {
+                buf_done(&e->lines);
+                e->sent = 0;
+                let_go(e, e->held);
+                give_up(e);
+        }
+}
+
 static void on_line(void *ctx, struct str line) {
         struct exchange *e = ctx;
 
@@ -165,13 +215,16 @@ static void on_line(void *ctx, struct str line) {
                 return;
         if (e->sent > e->lines.n / 2) { /* what was read makes room */
                 buf_consume(&e->lines, e->sent);
+                let_go(e, e->sent);
                 e->sent = 0;
         }
         buf_add(&e->lines, line);
+        hold(e, line.n);
         if (e->lines.overflow || (e->started && pending(e) > SANDBOX_HTTP_MAX_PENDING_BYTES + e->initial))
                 give_up(e);
         else
                 wake(e);
+        make_room(e->http);
 }
 
 static void on_end(void *ctx) {
@@ -219,6 +272,7 @@ static ssize_t read_lines(void *ctx, uint64_t at, char *out, size_t max) {
                 return (ssize_t)rest.n;
         }
         buf_done(&e->lines); /* the room of a burst is given back */
+        let_go(e, e->held);
         e->sent = e->initial = 0;
         if (e->ended)
                 return MHD_CONTENT_READER_END_OF_STREAM;
@@ -395,11 +449,26 @@ static void answer(struct exchange *e, const char *method) {
         else if (!read_method(method, &e->req.method))
                 refuse(e, MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed",
                        "the server does not allow this method on the requested resource");
+        else if (e->turned_away || is_full(e->http))
+                turn_away(e);
         else if (e->body.overflow)
                 refuse(e, MHD_HTTP_CONTENT_TOO_LARGE, "RequestEntityTooLarge",
                        "Request entity too large: limit is 3145728");
         else
                 serve(e);
+}
+
+static void take_body(struct exchange *e, struct str piece) {
+        if (e->body.overflow || e->turned_away)
+                return;
+        if (is_full(e->http)) {
+                e->turned_away = true;
+                buf_done(&e->body);
+                let_go(e, e->held);
+                return;
+        }
+        buf_add(&e->body, piece);
+        hold(e, piece.n);
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
@@ -415,14 +484,14 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
                 return MHD_YES;
         }
         if (*upload_bytes) { /* what is too large is read to its end, so that the client gets to the answer */
-                if (!e->body.overflow)
-                        buf_add(&e->body, (struct str){ upload, *upload_bytes });
+                take_body(e, (struct str){ upload, *upload_bytes });
                 *upload_bytes = 0;
                 return MHD_YES;
         }
         answer(e, method);
         if (e->reply.watch)
                 return begin_watch(e);
+        hold(e, e->reply.body.n);
         return queue(e,
                      MHD_create_response_from_buffer(e->reply.body.n, (void *)e->reply.body.p, MHD_RESPMEM_PERSISTENT));
 }
@@ -462,6 +531,7 @@ static void on_completed(void *ctx, struct MHD_Connection *c, void **request, en
         *request = NULL;
         if (e->watch)
                 end_watch(e);
+        let_go(e, e->held);
         buf_done(&e->body);
         arena_free(e->arena);
         free(e);

@@ -12,7 +12,9 @@
  *
  * Watches are suspended connections. What a client has not read yet is kept up to
  * SANDBOX_HTTP_MAX_PENDING_BYTES beyond the initial events; who is slower loses the connection in the middle of the
- * stream, as does who reads nothing for a minute. Bodies over KUBE_MAX_REQUEST_BYTES are 413.
+ * stream, as does who reads nothing for a minute. Bodies over KUBE_MAX_REQUEST_BYTES are 413. All that is held for
+ * clients that have not sent or read to the end has a limit, too: beyond SANDBOX_HTTP_MAX_HELD_BYTES requests are 429
+ * with Retry-After, and an event ends the watches that lag behind most.
  *
  * Life cycle: sandbox_http_new() … sandbox_http_free(), then sandbox_free(). Thread rule: loop thread only.
  */
@@ -23,6 +25,7 @@
 
 #define SANDBOX_HTTP_MAX_CONNECTIONS   2048 /* further ones wait; a watch holds one */
 #define SANDBOX_HTTP_MAX_PENDING_BYTES (4 * 1024 * 1024)
+#define SANDBOX_HTTP_MAX_HELD_BYTES    (256 * 1024 * 1024) /* and what one more request adds to it */
 #define SANDBOX_HTTP_IDLE_TIMEOUT_S                                                                                    \
         60 /* of a connection between requests, in the middle of one, or that does not read */
 

@@ -126,6 +126,21 @@ def descriptors():
     return len(os.listdir(f"/proc/{PID}/fd"))
 
 
+def peak_kib():
+    with open(f"/proc/{PID}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+
+
+def unread_bytes():
+    """What clients have sent and the server has not read."""
+    unread, port = 0, f":{url.port:04X}"
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        for _, here, there, _, queues, *_ in (line.split() for line in file.readlines()[1:]):
+            sent, received = (int(bytes, 16) for bytes in queues.split(":"))
+            unread += sent * there.endswith(port) + received * here.endswith(port)
+    return unread
+
+
 def who_gives_no_token_is_turned_away():
     for headers in {}, {"Authorization": "Bearer wrong"}, {"Authorization": TOKEN}, {"Authorization": "Bearer "}:
         status, _, body = ask("GET", MAPS, prefix="", **headers)
@@ -265,6 +280,43 @@ def who_does_not_read_loses_the_watch():
         client.close()
 
 
+def what_is_held_for_slow_clients_has_a_limit():
+    """Bodies that lack their last byte are kept, up to 256 MiB of them; of those beyond nothing is."""
+    body = config_map("slow", "z" * (MAX_BODY - len(config_map("slow", ""))))
+    clients = [Client() for _ in range(120)]
+    for client in clients:
+        client.send("POST", MAPS, body[:-1], Content_Length=str(len(body)))
+    wait_for(lambda: unread_bytes() == 0)
+    assert ask("GET", MAPS)[0] == 200  # others are served meanwhile
+    answers = {}
+    for client in clients:
+        client.socket.sendall(body[-1:])
+        status, headers = client.head()
+        answers.setdefault(status, []).append(headers)
+        client.close()
+    assert set(answers) == {422, 429} and len(answers[422]) > 80, {k: len(v) for k, v in answers.items()}
+    assert all(headers["retry-after"] == "1" for headers in answers[429])
+    assert peak_kib() < 340 * 1024, peak_kib()
+
+
+def watches_that_lag_behind_share_that_limit():
+    lagging = [Client(receive_bytes=4096) for _ in range(150)]
+    for client in lagging:
+        client.watch(f"{MAPS}?watch=true&fieldSelector=metadata.name=lag")
+    reader, writer = Client(), Client()
+    reader.watch(f"{MAPS}?watch=true&fieldSelector=metadata.name=lag")
+    assert writer.ask("POST", MAPS, config_map("lag"))[0] == 201
+    reader.events(1)
+    for i in range(6):  # the kernel takes some of it, and 4 MiB may wait for each watch: together too much
+        wait_for(lambda: writer.ask("PUT", f"{MAPS}/lag", config_map("lag", str(i) * 1000000))[0] == 200)
+        assert reader.events(1)[0]["object"]["data"]["key"][0] == str(i)
+    assert peak_kib() < 340 * 1024, peak_kib()
+    for client in [*lagging, reader]:
+        client.close()
+    assert writer.ask("DELETE", f"{MAPS}/lag")[0] == 200
+    writer.close()
+
+
 def places_that_become_free_are_given_again():
     """More connections than the process may have descriptors come and go; who comes then is served."""
     limit = resource.prlimit(PID, resource.RLIMIT_NOFILE)
@@ -291,7 +343,7 @@ def nonsense_harms_nobody():
 
 
 for case in [f for f in list(globals().values()) if callable(f) and getattr(f, "__module__", "") == "__main__"]:
-    if isinstance(case, type) or case.__name__ in ("ask", "config_map", "wait_for", "descriptors"):
+    if isinstance(case, type) or case.__name__ in ("ask", "config_map", "wait_for", "descriptors", "peak_kib", "unread_bytes"):
         continue
     case()
     print("ok -", case.__name__, flush=True)
