@@ -79,19 +79,9 @@ static void add_entry(struct matters *m, const struct diff_entry *e) {
 /* The rule that leaves it to its owner, as `truce owners` prints it. */
 static struct str paste_for(const struct matters *m, const struct diff_note *n) {
         _cleanup_(buf_done) struct buf b = buf_make(TEXT_MAX_BYTES);
-        const struct managed *owners = m->adoption->in->managed;
-        struct explain_row row = { .path = n->path, .fate = EXPLAIN_NOTED, .note = n->kind };
 
-        for (size_t i = 0; owners && i < owners->count && !row.owner; i++) {
-                const struct managed_entry *e = &owners->entries[i];
-
-                if (str_eq(e->manager, n->owner) && str_eq(e->subresource, n->subresource))
-                        row.owner = e;
-        }
-        if (!row.owner)
-                return STR("");
-        row.class = policy_classify(row.owner->manager, row.owner->operation, row.owner->subresource);
-        explain_rule(&row, &m->object, &b);
+        if (n->owner.n)
+                explain_rule(&(struct explain_report){ n->path, n->owner }, &m->object, &b);
         return adopt_text(m->report, &b);
 }
 

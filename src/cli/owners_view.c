@@ -199,22 +199,18 @@ static struct explanation rows_of(const struct owners_view *v, struct arena *a) 
         return v->all ? v->object->paths : explain_short(&v->object->paths, a);
 }
 
-static void add_reports(const struct owners_view *v, const struct explanation *rows, struct buf *out) {
+static void add_reports(const struct owners_view *v, const struct explanation *e, struct buf *out) {
         struct policy_object object = object_of(v);
-        size_t count = 0;
 
-        for (size_t i = 0; i < rows->count; i++)
-                count += explain_is_report(&rows->rows[i]);
-        if (!count)
+        if (!e->report_count)
                 return;
         buf_addf(out, "%zu %s: paste to settle %s (Agent document, spec.ownership.rules; take and report are the other "
-                      "words)\n", count, count == 1 ? "report" : "reports", count == 1 ? "it" : "them");
-        for (size_t i = 0; i < rows->count; i++) {
+                      "words)\n", e->report_count, e->report_count == 1 ? "report" : "reports",
+                 e->report_count == 1 ? "it" : "them");
+        for (size_t i = 0; i < e->report_count; i++) {
                 _cleanup_(buf_done) struct buf rule = buf_make(64 * 1024);
 
-                if (!explain_is_report(&rows->rows[i]))
-                        continue;
-                explain_rule(&rows->rows[i], &object, &rule);
+                explain_rule(&e->reports[i], &object, &rule);
                 buf_addc(out, "  - ");
                 text_add(out, buf_str(&rule));
                 buf_addch(out, '\n');
@@ -343,13 +339,12 @@ const struct value *owners_view_value(const struct owners_view *v, struct arena 
         struct value_list_builder paths = { 0 }, reports = { 0 };
         struct making m = { .a = a };
 
-        for (size_t i = 0; i < rows.count; i++) {
+        for (size_t i = 0; i < rows.count; i++)
+                value_list_add(&paths, row_value(v, &rows.rows[i], a));
+        for (size_t i = 0; i < rows.report_count; i++) {
                 _cleanup_(buf_done) struct buf rule = buf_make(64 * 1024);
 
-                value_list_add(&paths, row_value(v, &rows.rows[i], a));
-                if (!explain_is_report(&rows.rows[i]))
-                        continue;
-                explain_rule(&rows.rows[i], &object, &rule);
+                explain_rule(&rows.reports[i], &object, &rule);
                 value_list_add(&reports, value_string(a, buf_str(&rule), 0));
         }
         value_map_add(&m.map, STR("object"), object_value(v, a), 0);

@@ -44,7 +44,7 @@ static bool may_be_default(struct desk *d, const struct extra *x) {
         return person || !field_path_find(last_applied(d), x->path, d->type);
 }
 
-static bool is_told_about(const struct desk *d, const struct managed_entry *e) {
+bool desk_is_told_about(const struct desk *d, const struct managed_entry *e) {
         return desk_is_person(e) || desk_is_leftover(d, e);
 }
 
@@ -54,7 +54,7 @@ static bool is_first_owner(const struct desk *d, const struct extra *x) {
         size_t count = managed_owners(&d->managed, d->type, x->path, owners, MANAGED_MAX_ENTRIES);
 
         for (size_t i = 0; i < count; i++)
-                if (!is_told_about(d, owners[i]))
+                if (!desk_is_told_about(d, owners[i]))
                         return false;
         return count && owners[0] == x->entry;
 }
@@ -260,7 +260,7 @@ static void look_at_entry(struct desk *d, const struct managed_entry *e) {
 
 void desk_extra(struct desk *d) {
         for (size_t i = 0; d->in->live && i < d->managed.count; i++)
-                if (is_told_about(d, &d->managed.entries[i]))
+                if (desk_is_told_about(d, &d->managed.entries[i]))
                         look_at_entry(d, &d->managed.entries[i]);
 }
 

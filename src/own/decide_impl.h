@@ -102,6 +102,8 @@ void desk_leftovers(struct desk *d);
  */
 bool desk_is_leftover(const struct desk *d, const struct managed_entry *e);
 /* Is it an entry of a person's tool, client-side apply among them? */
+/* A person or a leftover: what such a one has and Git has not is told. */
+bool desk_is_told_about(const struct desk *d, const struct managed_entry *e);
 bool desk_is_person(const struct managed_entry *e);
 /* Can our entry take paths of this one: is it there, and both in the version that is applied? */
 bool desk_can_move(const struct desk *d, const struct managed_entry *e);

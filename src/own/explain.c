@@ -116,6 +116,7 @@ static void as_noted(const struct explaining *x, struct explain_row *row, const 
 
         row->fate = EXPLAIN_NOTED;
         row->note = note->kind;
+        row->said = note;
         row->rule = rule->rule;
         row->place = rule->place;
         if (scaler && scale_state_yields(&scaled->state))
@@ -221,7 +222,56 @@ static struct explanation take_rows(struct explain_row *rows, size_t count, stru
         if (count)
                 memcpy(kept, rows, count * sizeof *kept);
         free(rows);
-        return (struct explanation){ kept, count };
+        return (struct explanation){ .rows = kept, .count = count };
+}
+
+/* --- reports ---------------------------------------------------------------------------------------------------- */
+
+bool explain_is_report(const struct explain_row *r) {
+        return r->fate == EXPLAIN_NOTED && (r->note == DECIDE_REPORTED || r->note == DECIDE_EXTRA);
+}
+
+struct reporting {
+        const struct desk *desk;
+        struct explain_report *items;
+        size_t count, cap;
+};
+
+static void add_report(struct reporting *r, struct field_path path, struct str manager) {
+        for (size_t i = 0; i < r->count; i++)
+                if (field_path_equal(r->items[i].path, path) && str_eq(r->items[i].manager, manager))
+                        return;
+        r->items = mem_grow(r->items, &r->cap, r->count + 1, sizeof *r->items);
+        r->items[r->count++] = (struct explain_report){ path, manager };
+}
+
+/* What somebody added may have several owners at and below it, each of whom would be told in the other's stead. */
+static void add_reports_of(struct reporting *r, const struct decide_note *n) {
+        if (n->kind != DECIDE_EXTRA) {
+                add_report(r, n->path, n->owner);
+                return;
+        }
+        for (size_t i = 0; i < r->desk->managed.count; i++) {
+                const struct managed_entry *e = &r->desk->managed.entries[i];
+
+                if (!e->broken && desk_is_told_about(r->desk, e) && fieldset_touches(e->set, n->path))
+                        add_report(r, n->path, e->manager);
+        }
+}
+
+static void take_reports(struct explaining *x, struct explanation *e) {
+        struct reporting r = { .desk = &x->desk };
+        struct explain_report *kept;
+
+        for (size_t i = 0; i < e->count; i++)
+                if (explain_is_report(&e->rows[i]))
+                        add_reports_of(&r, e->rows[i].said);
+        kept = arena_alloc(x->a, (r.count + 1) * sizeof *kept);
+        if (r.count)
+                memcpy(kept, r.items, r.count * sizeof *kept);
+        free(r.items);
+        e->reports = kept;
+        e->report_count = r.count;
 }
 
 int explain(const struct decide_input *in, const struct decision *decision, struct arena *a, struct explanation *ret,
@@ -237,6 +287,7 @@ int explain(const struct decide_input *in, const struct decision *decision, stru
                 desk_foresee(&x.desk, &x.desk.managed.entries[i]);
         add_rows(&x, all_paths(&x), (struct field_path){ 0 });
         *ret = take_rows(x.rows, x.count, a);
+        take_reports(&x, ret);
         return 0;
 }
 
@@ -312,14 +363,13 @@ struct explanation explain_short(const struct explanation *e, struct arena *a) {
 
         if (e->count)
                 shorten(&s, 0, e->count, 0);
-        return take_rows(s.out, s.count, a);
+        struct explanation ret = take_rows(s.out, s.count, a);
+        ret.reports = e->reports;
+        ret.report_count = e->report_count;
+        return ret;
 }
 
 /* --- rules ------------------------------------------------------------------------------------------------------ */
-
-bool explain_is_report(const struct explain_row *r) {
-        return r->fate == EXPLAIN_NOTED && (r->note == DECIDE_REPORTED || r->note == DECIDE_EXTRA);
-}
 
 /* In single quotes any text is itself; only a quote is doubled. */
 static void add_quoted(struct buf *out, struct str text) {
@@ -358,13 +408,13 @@ static void add_member(struct buf *out, const char *key, struct str text) {
         buf_addc(out, ", ");
 }
 
-void explain_rule(const struct explain_row *r, const struct policy_object *object, struct buf *out) {
+void explain_rule(const struct explain_report *r, const struct policy_object *object, struct buf *out) {
         _cleanup_(buf_done) struct buf path = buf_make(64 * 1024);
 
         field_path_spell(r->path, &path);
         buf_addch(out, '{');
-        if (r->owner)
-                add_member(out, "manager", r->owner->manager);
+        if (r->manager.n)
+                add_member(out, "manager", r->manager);
         add_member(out, "group", object->group);
         add_member(out, "kind", object->kind);
         if (object->ns.n)

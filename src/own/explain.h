@@ -43,11 +43,20 @@ struct explain_row {
         const char *place;                /* of a configured rule; NULL: none */
         bool in_git;
         size_t leaves; /* how many paths this row stands for */
+        const struct decide_note *said;   /* NOTED: by which note */
+};
+
+/* A path that is told, and one of the managers to whom it may be left. */
+struct explain_report {
+        struct field_path path;
+        struct str manager;
 };
 
 struct explanation {
         const struct explain_row *rows;
         size_t count;
+        const struct explain_report *reports; /* with a rule for each of them nothing of the object is reported any more */
+        size_t report_count;
 };
 
 /*
@@ -64,9 +73,9 @@ struct explanation explain_short(const struct explanation *e, struct arena *a);
 bool explain_is_report(const struct explain_row *r);
 
 /*
- * The rule that would settle the row, as a map of YAML on one line, ready to paste into `spec.ownership.rules`:
+ * The rule that leaves a path to a manager, as a map of YAML on one line, ready to paste into `spec.ownership.rules`:
  * `{manager: m, group: apps, kind: Deployment, namespace: shop, objectName: web, path: '.spec.x', action: yield}`.
  */
-void explain_rule(const struct explain_row *r, const struct policy_object *object, struct buf *out);
+void explain_rule(const struct explain_report *r, const struct policy_object *object, struct buf *out);
 
 #endif

@@ -175,6 +175,39 @@ static void an_extra_path_that_a_rule_yields_names_the_rule(void **state) {
         assert_false(explain_is_report(r));
 }
 
+#define EXTRA(fields) "'f:template':{'f:spec':{'f:containers':{'k:{\\'name\\':\\'x\\'}':{" fields "}}}}"
+
+static const struct value *with_a_container_of_two_people(void) {
+        return live("", "'paused':true,'template':{'spec':{'containers':[{'name':'x','image':'x:2','args':['a'],'tty':true}]}}",
+                    ENTRY("truce", "Apply", "", "'f:paused':{}")
+                    "," ENTRY("kubectl-edit", "Update", "", EXTRA("'.':{},'f:name':{},'f:args':{},'f:tty':{}"))
+                    "," ENTRY("kubectl-set", "Update", "", EXTRA("'f:image':{}"))
+                    "," ENTRY("some-operator", "Update", "", "'f:revisionHistoryLimit':{}"));
+}
+
+/* Each has a part of the container, which is one report. */
+static void with_the_printed_rules_nothing_is_reported_any_more(void **state) {
+        struct decide_input in = input(git("'paused':true"), with_a_container_of_two_people());
+        struct explanation e = explained(&in);
+        struct policy_rule *rules = arena_zalloc(a, e.report_count * sizeof *rules);
+        struct policy policy = { rules, e.report_count };
+
+        (void)state;
+        assert_int_equal(e.report_count, 2);
+        for (size_t i = 0; i < e.report_count; i++) {
+                assert_text(field_path_text(a, e.reports[i].path), ".spec.template.spec.containers[name=\"x\"]");
+                rules[i] = (struct policy_rule){
+                        .name = "r", .place = "r:1", .manager = arena_str(a, e.reports[i].manager).p, .action = POLICY_YIELD,
+                        .path = &e.reports[i].path,
+                };
+        }
+        assert_text(e.reports[0].manager, "kubectl-edit");
+        assert_text(e.reports[1].manager, "kubectl-set");
+        in.policy = &policy;
+        e = explained(&in);
+        assert_int_equal(e.report_count, 0);
+}
+
 static void what_admission_made_of_ours_is_no_drift(void **state) {
         struct decide_input in = input(git("'minReadySeconds':7"), live("", "'minReadySeconds':8", ENTRY("truce", "Apply", "", "'f:minReadySeconds':{}")));
         struct hash128 fingerprint;
@@ -201,8 +234,7 @@ static void the_newest_other_owner_has_the_say(void **state) {
 
 static struct str rule_text(const char *manager, struct field_path p, struct policy_object object) {
         _cleanup_(buf_done) struct buf b = buf_make(4096);
-        struct managed_entry e = { .manager = str_from(manager) };
-        struct explain_row r = { .path = p, .owner = manager ? &e : NULL };
+        struct explain_report r = { p, str_from(manager) };
 
         explain_rule(&r, &object, &b);
         return arena_str(a, buf_str(&b));
@@ -232,6 +264,7 @@ int main(void) {
                 CASE(an_extra_path_that_a_rule_yields_names_the_rule),
                 CASE(what_admission_made_of_ours_is_no_drift),
                 CASE(the_newest_other_owner_has_the_say),
+                CASE(with_the_printed_rules_nothing_is_reported_any_more),
                 CASE(a_rule_is_ready_to_paste),
         };
 
