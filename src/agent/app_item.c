@@ -320,8 +320,8 @@ void item_finish(struct item *item, enum item_state state, const struct outcome 
         item->state = state;
         item->ended_ms = loop_now_ms(app->env.loop);
         o.retry_in_ms = -1;
-        o.mishap = err && is_mishap(err->code);
         if (state == ITEM_FAILED || state == ITEM_REFUSED) {
+                o.mishap = is_mishap(err->code);
                 schedule_retry(item, err);
                 if (item->retry_at_ms)
                         o.retry_in_ms = item->retry_at_ms - loop_now_ms(app->env.loop);

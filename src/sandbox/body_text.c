@@ -152,6 +152,10 @@ static void note_sent(struct origins *o, struct scan *s, const struct value *v) 
         char next = scan_next(s);
         struct str text = { s->p, 0 };
 
+        if (!v) {
+                scan_value(s);
+                return;
+        }
         if (next == '{' && value_is(v, VALUE_MAP)) {
                 scan_bracket(s);
                 while (scan_next(s) == '"')
@@ -165,8 +169,7 @@ static void note_sent(struct origins *o, struct scan *s, const struct value *v) 
         } else
                 scan_value(s);
         text.n = (size_t)(s->p - text.p);
-        if (v)
-                note(o, v, (struct origin){ .sent = text });
+        note(o, v, (struct origin){ .sent = text });
 }
 
 /* ---- the document ---- */
