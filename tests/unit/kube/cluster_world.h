@@ -194,12 +194,33 @@ static inline void make_configmaps(struct world *w, const char *namespace, unsig
         free(probes);
 }
 
+static inline void open_watch(struct world *w, struct probe *p) {
+        start(p, w,
+              &(struct kube_request){ .path = STR("/api/v1/configmaps?watch=true"), .watch = true, .deadline_ms = -1 },
+              &streaming);
+}
+
 static inline void open_watches(struct world *w, struct probe *probes, unsigned count) {
         for (unsigned i = 0; i < count; i++)
-                start(&probes[i], w,
-                      &(struct kube_request){
-                              .path = STR("/api/v1/configmaps?watch=true"), .watch = true, .deadline_ms = -1 },
-                      &streaming);
+                open_watch(w, &probes[i]);
+}
+
+/* A busy server answers 429 to some of hundreds that begin at once; then they are to come again. */
+static inline void open_throttled_again(struct world *w, struct probe *probes, unsigned count) {
+        for (unsigned i = 0; i < count; i++) {
+                if (!probes[i].ended || probes[i].status != 429)
+                        continue;
+                probe_done(&probes[i]);
+                probes[i] = (struct probe){ 0 };
+                open_watch(w, &probes[i]);
+        }
+}
+
+static inline void print_silent(const struct probe *probes, unsigned count) {
+        for (unsigned i = 0; i < count; i++)
+                if (probes[i].data_bytes == 0)
+                        print_message("watch %u has no data: ended %u times, HTTP %d, %s\n", i, probes[i].ended,
+                                      probes[i].status, probes[i].err.msg);
 }
 
 static inline void await_watches(struct world *w, struct probe *probes, unsigned count) {
@@ -207,10 +228,12 @@ static inline void await_watches(struct world *w, struct probe *probes, unsigned
 
         for (int turn = 0; turn < PATIENCE_MS / 10 && open < count; turn++) {
                 (void)loop_run_for(w->loop, 10);
+                open_throttled_again(w, probes, count);
                 open = 0;
                 for (unsigned i = 0; i < count; i++)
                         open += probes[i].data_bytes > 0;
         }
+        print_silent(probes, count);
         assert_int_equal(open, count);
         assert_int_equal(stats_of(w).open_watches, count);
         assert_int_equal(stats_of(w).waiting_watches, 0);
