@@ -2,9 +2,13 @@
 /* Job and CronJob. */
 #include "sandbox/go_struct.h"
 #include "sandbox/validate_cron.h"
+#include "sandbox/validate_job.h"
 #include "sandbox/validate_kinds.h"
 
 #include <string.h>
+
+#define MANY                 100000 /* indexes */
+#define MANAGED_BY_MAX_BYTES 63
 
 static bool is_indexed(const struct value *spec) {
         return str_eqc(text_of(spec, "completionMode"), "Indexed");
@@ -112,6 +116,20 @@ static void check_failure_policy(struct check *c, const struct at *at, const str
 
 /* --- the spec --- */
 
+/* Above so many completions with a limit for each index, others must be lower. */
+static void check_many(struct check *c, const struct at *at, const struct value *spec, bool has_failed) {
+        static const char *const fields[] = { "parallelism", "maxFailedIndexes" };
+
+        if (!has_failed)
+                fault_required(c, AT(at, "maxFailedIndexes"), "must be specified when completions is above 100000");
+        for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+                if (int_of(spec, fields[i]) > 10000)
+                        fault_invalid_int(
+                                c, AT_STR(at, str_from(fields[i])), int_of(spec, fields[i]),
+                                "must be less than or equal to 10000 when completions are above 100000 and used "
+                                "with backoff limit per index");
+}
+
 static void check_indexed(struct check *c, const struct at *at, const struct value *spec) {
         int64_t completions = 0, failed = 0;
         bool has_completions = value_to_i64(get(spec, "completions"), &completions);
@@ -119,11 +137,15 @@ static void check_indexed(struct check *c, const struct at *at, const struct val
 
         if (!has_completions)
                 fault_required(c, AT(at, "completions"), "when completion mode is Indexed");
-        if (int_of(spec, "parallelism") > 100000)
+        if (int_of(spec, "parallelism") > MANY)
                 fault_invalid_int(c, AT(at, "parallelism"), int_of(spec, "parallelism"),
                                   "must be less than or equal to 100000 when completion mode is Indexed");
         if (has_completions && has_failed && failed > completions)
                 fault_invalid_int(c, AT(at, "maxFailedIndexes"), failed, "must be less than or equal to completions");
+        if (failed > MANY)
+                fault_invalid_int(c, AT(at, "maxFailedIndexes"), failed, "must be less than or equal to 100000");
+        if (completions > MANY && get(spec, "backoffLimitPerIndex"))
+                check_many(c, at, spec, has_failed);
 }
 
 static void check_mode(struct check *c, const struct at *at, const struct value *spec) {
@@ -163,6 +185,14 @@ static void check_job_restart(struct check *c, const struct at *at, const struct
                 fault_invalid_str(c, at, policy, "only \"Never\" is supported when podFailurePolicy is specified");
 }
 
+static void check_managed_by(struct check *c, const struct at *at, const struct value *name) {
+        if (!name)
+                return;
+        check_prefixed_path(c, at, name->text);
+        if (name->text.n > MANAGED_BY_MAX_BYTES)
+                fault_too_long(c, at, MANAGED_BY_MAX_BYTES);
+}
+
 static void check_job_spec(struct check *c, const struct at *at, const struct value *spec) {
         static const char *const numbers[] = { "parallelism",
                                                "completions",
@@ -176,9 +206,11 @@ static void check_job_spec(struct check *c, const struct at *at, const struct va
                 check_nonnegative_field(c, at, spec, numbers[i]);
         if (get(spec, "maxFailedIndexes") && !get(spec, "backoffLimitPerIndex"))
                 fault_required(c, AT(at, "backoffLimitPerIndex"), "when maxFailedIndexes is specified");
+        check_managed_by(c, AT(at, "managedBy"), get(spec, "managedBy"));
         check_mode(c, at, spec);
         if (get(spec, "podFailurePolicy"))
                 check_failure_policy(c, AT(at, "podFailurePolicy"), spec);
+        check_success_policy(c, AT(at, "successPolicy"), spec);
         check_replacement(c, AT(at, "podReplacementPolicy"), spec);
         check_pod_template(c, AT(at, "template"), get(spec, "template"));
         check_job_restart(c, AT(AT(AT(at, "template"), "spec"), "restartPolicy"), spec);
@@ -287,7 +319,7 @@ static bool same_template(struct check *c, const struct value *a, const struct v
 }
 
 static void check_job_update(struct check *c, const struct at *at, const struct value *spec) {
-        static const char *const fixed[] = { "backoffLimitPerIndex", "managedBy", "successPolicy" };
+        static const char *const fixed[] = { "backoffLimitPerIndex", "managedBy" };
         const struct value *before = get(c->live, "spec"), *old_template = get(before, "template");
         bool rests = truth_of(before, "suspend") && int_of(get(c->live, "status"), "active") == 0 &&
                      (!value_path(c->live, "status", "startTime", NULL) || is_suspended(c->live));
@@ -317,6 +349,9 @@ static void check_job_update(struct check *c, const struct at *at, const struct 
                                   go_failure_policy_text(get(spec, "podFailurePolicy"), c->a), "field is immutable");
         for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
                 check_immutable(c, AT_STR(at, str_from(fixed[i])), get(spec, fixed[i]), get(before, fixed[i]));
+        if (!same_pointer(get(spec, "successPolicy"), get(before, "successPolicy")))
+                fault_invalid_raw(c, AT(at, "successPolicy"), success_policy_text(get(spec, "successPolicy"), c->a),
+                                  "field is immutable");
 }
 
 static void check_indexed_name(struct check *c, const struct value *spec) {

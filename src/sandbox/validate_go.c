@@ -90,11 +90,11 @@ struct str go_failure_policy_text(const struct value *policy, struct arena *a) {
 
         if (!policy)
                 return STR("null");
-        buf_addc(&out, list_count(rules) ? "{\"Rules\":[" : "{\"Rules\":null");
+        buf_addc(&out, rules ? "{\"Rules\":[" : "{\"Rules\":null");
         for (EACH(i, rules)) {
                 buf_addc(&out, i ? "," : "");
                 add_failure_rule(item_of(rules, i), &out);
         }
-        buf_addc(&out, list_count(rules) ? "]}" : "}");
+        buf_addc(&out, rules ? "]}" : "}");
         return arena_str(a, buf_str(&out));
 }

@@ -153,6 +153,8 @@ void check_text(struct check *c, const struct at *at, enum text_rule rule, struc
 void check_text_joined(struct check *c, const struct at *at, enum text_rule rule, struct str s, const char *separator);
 struct str text_joined(const struct text_faults *f, const char *separator, struct arena *a);
 struct str text_lower(struct str s, struct arena *a);
+/* "acme.io/foo" */
+void check_prefixed_path(struct check *c, const struct at *at, struct str s);
 /* generateName: a final dash stands for what will follow it. */
 struct str text_mask_prefix(struct str s, struct arena *a);
 

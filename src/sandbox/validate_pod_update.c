@@ -145,16 +145,20 @@ static const struct value *check_gated_change(struct check *c, const struct at *
 
 /* ---- the whole ---- */
 
-/* Gates may go; new ones may not come. */
+static bool has_gate(const struct value *gates, size_t from, struct str name) {
+        for (size_t i = from; i < list_count(gates); i++)
+                if (str_eq(text_of(item_of(gates, i), "name"), name))
+                        return true;
+        return false;
+}
+
+/* Gates may go; new ones may not come. Of equal ones the server knows the last. */
 static void check_gates_change(struct check *c, const struct at *at, const struct value *now,
                                const struct value *before) {
         for (EACH(i, now)) {
                 struct str name = text_of(item_of(now, i), "name");
-                bool known = false;
 
-                for (size_t j = 0; j < list_count(before); j++)
-                        known = known || str_eq(text_of(item_of(before, j), "name"), name);
-                if (!known)
+                if (!has_gate(before, 0, name) && !has_gate(now, i + 1, name))
                         fault_forbidden(c, AT(AT_INDEX(at, i), "name"),
                                         arena_strf(c->a,
                                                    "only deletion is allowed, but found new scheduling gate '%.*s'",

@@ -317,3 +317,31 @@ struct str text_mask_prefix(struct str s, struct arena *a) {
                 return s;
         return arena_strf(a, "%.*sa", (int)(s.n - 2), s.p);
 }
+
+static bool is_path_letter(char ch) {
+        return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+               str_find(STR("/-._~%!$&'()*+,;=:"), ch, 0) >= 0;
+}
+
+void check_prefixed_path(struct check *c, const struct at *at, struct str s) {
+        ptrdiff_t slash = str_find(s, '/', 0);
+        struct str rest;
+
+        if (!s.n) {
+                fault_required(c, at, "");
+                return;
+        }
+        if (slash <= 0 || (size_t)slash + 1 == s.n) {
+                fault_invalid_str(c, at, s, "must be a domain-prefixed path (such as \"acme.io/foo\")");
+                return;
+        }
+        check_text(c, at, TEXT_DNS_SUBDOMAIN, str_sub(s, 0, (size_t)slash));
+        rest = str_sub(s, (size_t)slash + 1, s.n);
+        for (size_t i = 0; i < rest.n; i++)
+                if (!is_path_letter(rest.p[i])) {
+                        fault_invalid_str(c, at, rest,
+                                          "Invalid path (regex used for validation is "
+                                          "'[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
+                        return;
+                }
+}

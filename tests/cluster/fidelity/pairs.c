@@ -136,6 +136,15 @@ static bool is_generated(struct str s) {
         return (s.n == 10 && str_starts(s, STR("made-"))) || (s.n == 9 && str_starts(s, STR("Bad_")));
 }
 
+/* "made-abcde-0" without "-0", as a Job's Pods are called; empty when it does not end so. */
+static struct str without_ordinal(struct str s) {
+        size_t n = s.n;
+
+        while (n > 0 && s.p[n - 1] >= '0' && s.p[n - 1] <= '9')
+                n--;
+        return n > 1 && n < s.n && s.p[n - 1] == '-' ? str_sub(s, 0, n - 1) : (struct str){ 0 };
+}
+
 static bool is_number(struct str s) {
         uint64_t n;
 
@@ -155,7 +164,13 @@ static const struct pair *pair_of_word(const struct pairs *p, struct arena *a, e
 static void add_word(const struct pairs *p, struct arena *a, enum side side, struct str word, bool versions,
                      struct buf *out) {
         const struct pair *pair = pair_of_word(p, a, side, word);
+        struct str base = without_ordinal(word);
 
+        if (!pair && base.n && (is_generated(base) || pair_of_word(p, a, side, base))) {
+                add_word(p, a, side, base, versions, out);
+                buf_add(out, str_sub(word, base.n, word.n));
+                return;
+        }
         if (!pair && versions)
                 pair = pairs_find(p, a, side, PAIR_VERSION, word);
         if (!pair && word.n == 5)

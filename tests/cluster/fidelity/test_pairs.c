@@ -46,6 +46,16 @@ static void only_whole_words_are_paired(void **state) {
         assert_text(c, SIDE_REAL, "", "");
 }
 
+static void a_pod_of_a_job_has_a_number_behind_its_name(void **state) {
+        struct comparing *c = *state;
+
+        learn(c, PAIR_NAME, "made-abcde", "made-fghij");
+        assert_text(c, SIDE_REAL, "made-abcde-0 made-abcde-12", "@N1.0@-0 @N1.0@-12");
+        assert_text(c, SIDE_SANDBOX, "made-fghij-0", "@N1.0@-0");
+        assert_text(c, SIDE_REAL, "Bad_other-0", "@name@-0");
+        assert_text(c, SIDE_REAL, "made-abcde-x made-abcde0 one-0 -0", "made-abcde-x made-abcde0 one-0 -0");
+}
+
 static void ports_and_versions_are_words_only_where_they_may_be(void **state) {
         struct comparing *c = *state;
 
@@ -189,6 +199,7 @@ int main(void) {
                 CASE(a_pair_is_labelled_on_both_sides),
                 CASE(a_side_does_not_know_what_the_other_has),
                 CASE(only_whole_words_are_paired),
+                CASE(a_pod_of_a_job_has_a_number_behind_its_name),
                 CASE(ports_and_versions_are_words_only_where_they_may_be),
                 CASE(what_nobody_has_learned_is_told_by_its_kind),
                 CASE(what_is_cut_in_the_middle_tells_nothing),
