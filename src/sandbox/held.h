@@ -10,7 +10,10 @@
 
 #include "sandbox/sandbox_impl.h"
 
-/* After `body` was decoded as `type`: keeps in the call what Go holds of it, when that is the kind's own type. */
+/*
+ * After `body` was decoded as `type`: keeps in the call what Go holds of it, when that is the kind's own type, and notes a
+ * null among bytes, which makes a write of what else would be none (UNREAD_NO_BYTES).
+ */
 void held_note(struct call *c, const struct type *type, const struct value *body);
 /* The object with those empty values, as validation sees it. */
 const struct value *held_for_checks(const struct call *c, const struct value *object);

@@ -37,8 +37,9 @@ struct selector {
 
 /* INVAL with the server's text. Each sets its half of *ret. */
 int select_parse_labels(struct str text, struct arena *a, struct selector *ret, struct err *err);
-int select_parse_fields(struct str text, const struct kind *kind, struct arena *a, struct selector *ret,
-                        struct err *err);
+int select_parse_fields(struct str text, struct arena *a, struct selector *ret, struct err *err);
+/* Are they fields that the kind can be selected by (INVAL)? Then they are called as they are stored. */
+int select_settle_fields(struct selector *s, const struct kind *kind, struct arena *a, struct err *err);
 /* A full copy into another arena. */
 struct selector select_dup(const struct selector *s, struct arena *a);
 

@@ -128,8 +128,7 @@ static struct str next_term(struct str *rest) {
         return term;
 }
 
-int select_parse_fields(struct str text, const struct kind *kind, struct arena *a, struct selector *ret,
-                        struct err *err) {
+int select_parse_fields(struct str text, struct arena *a, struct selector *ret, struct err *err) {
         struct field_requirement *items = arena_alloc(a, (text.n + 1) / 2 * sizeof *items);
         size_t count = 0;
 
@@ -147,14 +146,23 @@ int select_parse_fields(struct str text, const struct kind *kind, struct arena *
                         return r;
                 count++;
         }
-        for (size_t i = 0; i < count; i++) {
-                int r = check_field(kind, items[i].field, a, err);
-                if (r < 0)
-                        return r;
-                items[i].field = stored_field(kind, items[i].field, a);
-        }
         ret->fields = items;
         ret->field_count = count;
+        return 0;
+}
+
+int select_settle_fields(struct selector *s, const struct kind *kind, struct arena *a, struct err *err) {
+        struct field_requirement *items = arena_alloc(a, (s->field_count + 1) * sizeof *items);
+
+        for (size_t i = 0; i < s->field_count; i++) {
+                int r = check_field(kind, s->fields[i].field, a, err);
+
+                if (r < 0)
+                        return r;
+                items[i] = s->fields[i];
+                items[i].field = stored_field(kind, items[i].field, a);
+        }
+        s->fields = items;
         return 0;
 }
 

@@ -166,7 +166,7 @@ int serve_selector(struct call *c, struct selector *ret) {
 
         *ret = (struct selector){ 0 };
         if ((labels.n && select_parse_labels(labels, c->a, ret, &err) < 0) ||
-            (fields.n && select_parse_fields(fields, c->kind, c->a, ret, &err) < 0))
+            (fields.n && select_parse_fields(fields, c->a, ret, &err) < 0))
                 return status_bad_request(c, "%s", err.msg);
         return 0;
 }

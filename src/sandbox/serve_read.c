@@ -165,6 +165,7 @@ static int check_numbers(struct call *c, struct list_options *o) {
 
 int list_options_read(struct call *c, bool is_watch, struct list_options *o) {
         struct causes causes = { .arena = c->a };
+        struct err err = { 0 };
         int r = 0;
 
         *o = (struct list_options){
@@ -183,6 +184,8 @@ int list_options_read(struct call *c, bool is_watch, struct list_options *o) {
         if (causes.count)
                 r = status_invalid(c, STR("meta.k8s.io"), STR("ListOptions"), (struct str){ 0 }, &causes);
         causes_done(&causes);
+        if (r == 0 && select_settle_fields(&o->selector, c->kind, c->a, &err) < 0)
+                r = status_bad_request(c, "%s", err.msg);
         return r;
 }
 

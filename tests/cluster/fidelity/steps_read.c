@@ -27,6 +27,10 @@ void ask_list(struct episode *e, struct subject *s, struct step *step) {
                 e->continue_label = (struct str){ 0 };
         } else {
                 step_add_selectors(e, &path);
+                if (e->version_count && chance(e, 10)) {
+                        step_query(&path, "resourceVersion", step_random_version(e).p);
+                        step_query(&path, "resourceVersionMatch", chance(e, 95) ? "Exact" : "Odd");
+                }
                 if (chance(e, 40))
                         step_query(&path, "limit", chance(e, 70) ? "1" : chance(e, 90) ? "2" : "-1");
         }

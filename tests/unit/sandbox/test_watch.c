@@ -180,6 +180,13 @@ static void bad_options_are_refused(void **state) {
         assert_message(s->w,
                        "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents "
                        "requires setting resourceVersionMatch to NotOlderThan");
+        /* A selector must be one, then the options must go together, then the kind must know its fields. */
+        assert_int_equal(get(s->w, SECRETS "?watch=true&resourceVersionMatch=Exact&fieldSelector=odd"), 400);
+        assert_message(s->w, "invalid selector: 'odd'; can't understand 'odd'");
+        assert_int_equal(get(s->w, SECRETS "?watch=true&resourceVersionMatch=Exact&fieldSelector=odd%3D1"), 422);
+        assert_int_equal(get(s->w, SECRETS "?resourceVersionMatch=Exact&fieldSelector=odd%3D1"), 422);
+        assert_int_equal(get(s->w, SECRETS "?watch=true&fieldSelector=odd%3D1"), 400);
+        assert_message(s->w, "field label not supported: odd");
         assert_int_equal(get(s->w, SECRETS "?watch=true&resourceVersion=foo"), 500);
         assert_int_equal(get(s->w, SECRETS "?watch=true&labelSelector=a%20in%20("), 400);
         assert_message(s->w, "unable to parse requirement: found '', expected: ',', ')' or identifier");
