@@ -118,6 +118,8 @@ void cache_unref(struct cache *c) {
 
 /* A commit that could not be read for a reason that may pass is fetched and rendered again at the next look. */
 static void reject(struct entry *e, const struct desired_set *set, const struct err *err) {
+        if (!e->rejected.code)
+                e->rejected_since_ms = loop_now_ms(e->agent->loop);
         e->err = e->rejected = *err;
         e->unread = err_is_transient(err->code) || err->code == ERR_CORRUPT;
         if (e->unread)

@@ -26,6 +26,7 @@ struct entry {
         struct arena *revision_arena;
         struct err err;
         struct err rejected;        /* why the newest commit is not in force; code 0: it is */
+        int64_t rejected_since_ms;  /* loop time of the first of those that were rejected in a row */
         bool unread;                /* the newest commit is to be rendered again though it is known */
         bool told_settled;          /* of the commit in force */
         int64_t asked_ms;           /* when its Git was looked at for another application; 0: never */

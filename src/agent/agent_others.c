@@ -7,6 +7,7 @@
 
 #define OTHERS_WAIT_MS  (60 * INT64_C(1000)) /* for others, after a commit came into force */
 #define OTHERS_AGAIN_MS 5000                 /* between two looks at the Git of one that could not be read */
+#define UNREAD_WAIT_MS  (3600 * INT64_C(1000)) /* for others whose commits cannot be read: one must not stop all for ever */
 
 static bool wants(const struct entry *e, struct str id) {
         const struct desired *d = desired_find(app_desired(e->app), id);
@@ -97,15 +98,21 @@ bool agent_others_known(void *ctx, const struct app *app) {
         return known;
 }
 
+/* May its newest commit, which cannot be read, want what is not in the one that `app` has in force? */
+static bool may_want_more(const struct entry *e, const struct app *app) {
+        if (e->agent->options.poll_once && !app_desired(e->app))
+                return true;
+        if (!e->rejected.code || e->app == app)
+                return e->rejected.code;
+        return e->has_news && git_id_eq(&e->news.commit, &app_desired(app)->commit) &&
+               loop_now_ms(e->agent->loop) - e->rejected_since_ms < UNREAD_WAIT_MS;
+}
+
 struct str agent_unread_by(void *ctx, const struct app *app) {
         const struct agent *agent = ctx;
 
-        for (size_t i = 0; i < agent->count; i++) {
-                const struct entry *e = &agent->entries[i];
-                bool same = e->app == app || (e->has_news && git_id_eq(&e->news.commit, &app_desired(app)->commit));
-
-                if ((e->rejected.code && same) || (agent->options.poll_once && !app_desired(e->app)))
-                        return e->config->name;
-        }
+        for (size_t i = 0; i < agent->count; i++)
+                if (may_want_more(&agent->entries[i], app))
+                        return agent->entries[i].config->name;
         return STR("");
 }

@@ -446,11 +446,7 @@ void app_others_changed(struct app *app) {
                 if (item->state == ITEM_REFUSED && item->desired->state == DESIRED_OK)
                         item_queue(item);
         }
-        if (!app->prune_awaits_others)
-                return;
-        app->prune_awaits_others = false;
-        app->prune_done = app->settled = app->concluded = app->observed = false;
-        app_kick(app);
+        app_prune_others_changed(app);
 }
 
 void app_kinds_changed(struct app *app) {

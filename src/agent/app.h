@@ -161,7 +161,7 @@ struct app_hooks {
         bool (*others_known)(void *ctx, const struct app *app);
         /*
          * The name of one that cannot read the commit which is in force here, or any; its own when it cannot read the newest
-         * one. Empty: none.
+         * one. Empty: none, or they could not for an hour.
          */
         struct str (*unread_by)(void *ctx, const struct app *app);
         /* The scope of some parked kind is known now: render and bind again. */

@@ -252,6 +252,9 @@ bool app_prune_start(struct app *app);
 void app_prune_free(struct prune_run *run);
 /* A live object that may be among those to go changed. */
 void app_prune_live_changed(struct app *app, struct str id, const struct live *live);
+/* What others want is another by now, or may be: what was not pruned for their sake is judged again. */
+void app_prune_others_changed(struct app *app);
+void app_prune_look_at_others(struct app *app);
 /* A kind may be readable now that was not when something of it was to be pruned: the plan is made anew. */
 void app_prune_kinds_changed(struct app *app);
 

@@ -410,5 +410,6 @@ void app_retry_due(void *ctx) {
                 item_queue(item);
         }
         forget_due(app, now_ms);
+        app_prune_look_at_others(app);
         app_kick(app);
 }

@@ -12,6 +12,7 @@
 #define PRUNE_POLL_MS 2000      /* objects that are being deleted are looked at so often beside the watch */
 #define PRUNE_RETRY_MS 5000     /* after a refusal */
 #define RENDER_POLL_MS 100      /* while commits of other applications are read */
+#define UNREAD_POLL_MS 60000    /* while they cannot be read */
 /*
  * A creation that was under way when its object left Git, or when an agent died, may still arrive. So long what was
  * announced and is not there is remembered, for what then comes would be known to nobody. What an earlier process has
@@ -477,6 +478,23 @@ void app_prune_kinds_changed(struct app *app) {
         }
 }
 
+void app_prune_others_changed(struct app *app) {
+        if (!app->prune_awaits_others)
+                return;
+        app->prune_awaits_others = false;
+        app->prune_done = app->settled = app->concluded = app->observed = false;
+        app_kick(app);
+}
+
+void app_prune_look_at_others(struct app *app) {
+        if (!app->prune_awaits_others)
+                return;
+        if (app->env.hooks.unread_by(app->env.ctx, app).n)
+                app_wake(app, loop_now_ms(app->env.loop) + UNREAD_POLL_MS);
+        else
+                app_prune_others_changed(app);
+}
+
 /* An object may ask not to be remarked on when it has left Git and stays. */
 static bool is_remarked(const struct app *app, const struct inventory_entry *e) {
         struct cluster_kind *k = app_kind_of(app, str_from(e->id), str_from(e->version));
@@ -552,6 +570,8 @@ bool app_prune_start(struct app *app) {
                 in.unread_by = app->env.hooks.unread_by(app->env.ctx, app);
         in.stands_in |= str_eq(in.unread_by, app->config->name);
         app->prune_awaits_others = in.unread_by.n > 0;
+        if (app->prune_awaits_others)
+                app_wake(app, loop_now_ms(app->env.loop) + UNREAD_POLL_MS);
         if (!app->env.hooks.others_known(app->env.ctx, app)) {
                 app->prune_done = false; /* an object may go from one application to another in one commit */
                 app_wake(app, loop_now_ms(app->env.loop) + RENDER_POLL_MS);
