@@ -59,9 +59,9 @@ static void check_embedded_resource(struct check *c, const struct at *at, const 
                 fault_required(c, AT(at, "apiVersion"), "");
         if (!kind)
                 fault_required(c, AT(at, "kind"), "");
-        if (value_is(version, VALUE_STRING))
+        if (version && value_is(version, VALUE_STRING))
                 check_embedded_version(c, AT(at, "apiVersion"), version->text);
-        if (value_is(kind, VALUE_STRING))
+        if (kind && value_is(kind, VALUE_STRING))
                 check_embedded_kind(c, AT(at, "kind"), kind->text);
         if (value_is(meta, VALUE_MAP))
                 check_embedded_meta(c, AT(at, "metadata"), meta);
