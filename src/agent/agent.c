@@ -319,7 +319,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
                 .loop = l, .client = agent->client, .cluster = agent->cluster, .store = agent->store,
                 .scalers = agent->scalers, .agent = &config->agent, .ctx = agent,
                 .hooks = { on_outcome, on_waiting, on_settled, on_observed, on_status, on_trouble,
-                           agent_rival, agent_given_up, agent_knows_scalers, agent_other, agent_others_known,
+                           agent_rival, agent_given_up, agent_knows_scalers, agent_others_begin, agent_other, agent_others_known,
                            agent_unread_by, on_rebind, on_loaded },
                 .read_only = options->read_only,
                 .watch_only = options->watch_only,

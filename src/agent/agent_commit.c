@@ -116,6 +116,15 @@ void cache_unref(struct cache *c) {
 
 /* --- the end of a render ---------------------------------------------------------------------------------------- */
 
+static void tell_others(const struct entry *e) {
+        const struct agent *agent = e->agent;
+
+        for (size_t i = 0; i < agent->count; i++) {
+                if (&agent->entries[i] != e)
+                        app_others_changed(agent->entries[i].app);
+        }
+}
+
 /* A commit that could not be read for a reason that may pass is fetched and rendered again at the next look. */
 static void reject(struct entry *e, const struct desired_set *set, const struct err *err) {
         if (!e->rejected.code)
@@ -127,15 +136,7 @@ static void reject(struct entry *e, const struct desired_set *set, const struct 
         e->agent->hooks.revision(e->agent->ctx, e->app, &e->revision, set, err);
         entry_tell_status(e);
         entry_bring_back(e);
-}
-
-static void tell_others(const struct entry *e) {
-        const struct agent *agent = e->agent;
-
-        for (size_t i = 0; i < agent->count; i++) {
-                if (&agent->entries[i] != e)
-                        app_others_changed(agent->entries[i].app);
-        }
+        tell_others(e);
 }
 
 static void put_in_force(struct entry *e, struct render *job) {

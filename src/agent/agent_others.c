@@ -43,6 +43,18 @@ bool agent_given_up(void *ctx, const struct app *app, struct str id, struct str 
         return false;
 }
 
+bool agent_others_begin(void *ctx, const struct app *app) {
+        const struct agent *agent = ctx;
+
+        for (size_t i = 0; i < agent->count; i++) {
+                const struct entry *e = &agent->entries[i];
+
+                if (e->app != app && e->has_news && !app_desired(e->app) && !e->rejected.code)
+                        return true;
+        }
+        return false;
+}
+
 struct app *agent_other(void *ctx, const struct app *app, size_t at) {
         const struct agent *agent = ctx;
 

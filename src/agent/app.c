@@ -194,12 +194,18 @@ static bool was_attempted(struct app *app) {
         return json_parse(store_status(app->store), a, &status, NULL) == 0 && str_eqc(app_applied_commit(status), hex);
 }
 
-/* The set that is in force was by then: drift is only looked at without self-heal. */
+/*
+ * Asked once a process, of its first set: when the stored status names that, drift is only looked at without self-heal. Later
+ * the status may name what this process has begun and not done.
+ */
 static void look_only_again(struct app *app) {
         size_t at = 0;
         void *p;
 
-        if (!app->desired || !app->inventory || app->config->self_heal || !was_attempted(app))
+        if (app->looked_back || !app->desired || !app->inventory)
+                return;
+        app->looked_back = true;
+        if (app->config->self_heal || !was_attempted(app))
                 return;
         while (map_next(app->items, &at, NULL, &p))
                 ((struct item *)p)->look_only = app->mode == DECIDE_AUTO;
@@ -267,8 +273,7 @@ void app_remember(struct app *app, struct desired_set *set) {
 }
 
 void app_set_desired(struct app *app, struct desired_set *set) {
-        bool is_first = !app->desired;
-        struct desired_set *old = is_first ? TAKE_PTR(app->remembered) : app->desired;
+        struct desired_set *old = app->desired ? app->desired : TAKE_PTR(app->remembered);
         uint64_t epoch = cluster_begin_epoch(app->env.cluster);
 
         loop_timer_stop(app->retry);
@@ -282,8 +287,7 @@ void app_set_desired(struct app *app, struct desired_set *set) {
                 if (set->objects[i].id.n)
                         set_item(app, &set->objects[i], desired_find(old, set->objects[i].id), epoch);
         }
-        if (is_first)
-                look_only_again(app);
+        look_only_again(app);
         app_prune_free(TAKE_PTR(app->prune));
         app_census_clear(app);
         told_clear(&app->told_crd);
@@ -370,6 +374,8 @@ static void pump(void *ctx) {
         if (app->looks || !app_superset_is_saved(app))
                 return;
         failpoint("after-superset");
+        if (!app_may_begin(app))
+                return;
         if (!app_namespace_is_ready(app) || app_apply(app) || app_look_for_parked_kinds(app) || prune_is_running(app))
                 return;
         settle(app);
@@ -447,6 +453,7 @@ void app_others_changed(struct app *app) {
                         item_queue(item);
         }
         app_prune_others_changed(app);
+        app_kick(app);
 }
 
 void app_kinds_changed(struct app *app) {

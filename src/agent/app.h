@@ -151,6 +151,8 @@ struct app_hooks {
          * app_scalers_are_known() is called when it may be so.
          */
         bool (*knows_scalers)(void *ctx, int64_t since_ms);
+        /* Has another one a commit, and no set in force yet? */
+        bool (*others_begin)(void *ctx, const struct app *app);
         /* The others of this agent, `at` from 0; NULL: there are no more. */
         struct app *(*other)(void *ctx, const struct app *app, size_t at);
         /*

@@ -96,6 +96,8 @@ struct app {
         struct inventory *inventory;  /* NULL: not read yet */
         bool loading;
         bool barred;                  /* nothing is done any more */
+        bool looked_back;             /* whether an earlier process attempted the first set is known */
+        bool begun;                   /* the first set is being worked on */
         bool wanted;                  /* inventory and status, though no set is in force */
         bool status_due;              /* the status is to be composed anew, and stored when it is a new one */
         int64_t status_at_ms;         /* not before, when it could not be stored */
@@ -180,6 +182,8 @@ bool app_kinds_are_pending(struct app *app);
 void app_begin_looks(struct app *app); /* app->looks is NULL when all have ended */
 void app_look_free(struct look *look);
 bool app_superset_is_saved(struct app *app);
+/* The first set waits a little for those of the others: whose an object is that several want is to be known. */
+bool app_may_begin(struct app *app);
 bool app_namespace_is_ready(struct app *app);
 bool app_apply(struct app *app); /* true: something is left to do or under way */
 const struct kube_resource *app_served_resource(const struct app *app, const struct desired *d); /* NULL: its kind is not */

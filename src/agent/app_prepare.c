@@ -5,6 +5,8 @@
  */
 #include "agent/app_impl.h"
 
+#define BEGIN_WAIT_MS 10000 /* from rendering on, which takes moments, for those that are rendered at the same time */
+
 /* --- step: kinds ------------------------------------------------------------------------------------------------ */
 
 /* Wants the kind; true while it is being read for the first time. */
@@ -228,6 +230,19 @@ bool app_superset_is_saved(struct app *app) {
         buf_add(&app->status, store_status(app->store));
         app_save(app, buf_str(&app->status));
         return false;
+}
+
+/* --- step: others ----------------------------------------------------------------------------------------------- */
+
+bool app_may_begin(struct app *app) {
+        int64_t until_ms = app->set_ms + BEGIN_WAIT_MS;
+
+        if (app->begun)
+                return true;
+        app->begun = loop_now_ms(app->env.loop) >= until_ms || !app->env.hooks.others_begin(app->env.ctx, app);
+        if (!app->begun)
+                app_wake(app, until_ms);
+        return app->begun;
 }
 
 /* --- step: CreateNamespace -------------------------------------------------------------------------------------- */
