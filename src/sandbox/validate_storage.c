@@ -263,15 +263,29 @@ static void check_topology(struct check *c, const struct at *at, const struct va
         }
 }
 
+/* Keys with the sets of their values: what two terms are compared by. */
+static const struct value *topology_map(struct check *c, const struct value *term) {
+        const struct value *labels = get(term, "matchLabelExpressions"), *map = &value_empty_map;
+
+        for (EACH(i, labels)) {
+                const struct value *values = get(item_of(labels, i), "values"), *set = &value_empty_map;
+
+                for (EACH(j, values))
+                        set = value_with(c->a, set, value_text(item_of(values, j)), &value_true);
+                map = value_with(c->a, map, text_of(item_of(labels, i), "key"), set);
+        }
+        return map;
+}
+
 /* The server compares with as many empty terms as there are terms, so that an empty one is always doubled. */
 static void check_topologies(struct check *c, const struct at *at, const struct value *terms) {
         for (EACH(i, terms)) {
-                const struct value *labels = get(item_of(terms, i), "matchLabelExpressions");
-                bool seen = list_count(labels) == 0;
+                const struct value *map = topology_map(c, item_of(terms, i));
+                bool seen = value_count(map) == 0;
 
                 check_topology(c, AT_INDEX(at, i), item_of(terms, i));
                 for (size_t j = 0; j < i; j++)
-                        seen = seen || same_semantically(labels, get(item_of(terms, j), "matchLabelExpressions"));
+                        seen = seen || value_equal(map, topology_map(c, item_of(terms, j)));
                 if (seen)
                         fault_duplicate_str(c, AT(AT_INDEX(at, i), "matchLabelExpressions"), STR(""));
         }

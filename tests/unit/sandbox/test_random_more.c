@@ -194,6 +194,20 @@ static void parameters_of_a_class_have_names(void **state) {
                    "empty., parameters: Invalid value: null: field is immutable]");
 }
 
+static void topologies_are_sets(void **state) {
+        static const char class[] =
+                "{'metadata':{'name':'c'},'provisioner':'a.b/c','allowedTopologies':[{'matchLabelExpressions':["
+                "{'key':'x','values':['a','b']},{'key':'y','values':['c']}]},{'matchLabelExpressions':[%s]}]}";
+        struct world *w = *state;
+
+        assert_int_equal(
+                make(w, CLASSES,
+                     arena_strf(w->arena, class, "{'key':'y','values':['c']},{'key':'x','values':['b','a']}").p),
+                422);
+        assert_says(w, "allowedTopologies[1].matchLabelExpressions: Duplicate value: \"\"");
+        assert_int_equal(make(w, CLASSES, arena_strf(w->arena, class, "{'key':'x','values':['a','b']}").p), 201);
+}
+
 static const char *class_of(struct world *w, const char *resources) {
         assert_int_equal(
                 make(w, PODS "?dryRun=All",
@@ -284,6 +298,7 @@ int main(void) {
                 CASE(a_binding_that_names_nobody_else_is_told_in_the_servers_order),
                 CASE(a_volumes_label_may_become_empty),
                 CASE(parameters_of_a_class_have_names),
+                CASE(topologies_are_sets),
                 CASE(nothing_is_asked_for_by_zeros),
                 CASE(a_resource_within_is_checked_as_one),
         };
