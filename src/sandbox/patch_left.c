@@ -59,22 +59,49 @@ static const struct value *left_of_new(const struct value *v, struct arena *a) {
 
 /* --- what is merged --- */
 
+static bool has_key(const struct value *other, struct str key, const struct value *item) {
+        return value_get(item, key) && value_equal(value_get(other, key), value_get(item, key));
+}
+
 static const struct value *live_item(const struct value *live, struct str key, const struct value *item) {
         for (size_t i = 0; i < value_count(live); i++)
-                if (value_get(item, key) && value_equal(value_get(live->list.items[i], key), value_get(item, key)))
+                if (has_key(live->list.items[i], key, item))
                         return live->list.items[i];
         return NULL;
 }
 
+/* What a new item and a later one of the same key become: the server's list and the patch share the new one. */
+static const struct value *joined(const struct type *type, const struct value *item, const struct value *later,
+                                  struct arena *a) {
+        const struct patch_run r = { a, NULL };
+        const struct value *both = item;
+
+        patch_merge_map(&r, type, item, later, &both);
+        return both;
+}
+
 static const struct value *left_of_list(const struct type *list, const struct value *live, const struct value *given,
                                         struct arena *a) {
+        const struct value **left = arena_alloc(a, (given->list.count + 1) * sizeof *left), *old;
+        struct str key = list->patch_merge_key;
         struct value_list_builder b = { 0 };
 
         for (size_t i = 0; i < given->list.count; i++) {
-                const struct value *item = given->list.items[i], *old = live_item(live, list->patch_merge_key, item);
+                const struct value *item = left[i] = given->list.items[i];
+                size_t j = 0;
 
-                value_list_add(&b, old && !is_directive(item) ? patch_left(list->item, old, item, a) : item);
+                if (is_directive(item))
+                        continue;
+                while (j < i && (is_directive(left[j]) || !has_key(left[j], key, item)))
+                        j++;
+                old = live_item(live, key, item);
+                if (old || j < i)
+                        left[i] = patch_left(list->item, old ? old : left[j], item, a);
+                if (!old && j < i)
+                        left[j] = joined(list->item, left[j], item, a);
         }
+        for (size_t i = 0; i < given->list.count; i++)
+                value_list_add(&b, left[i]);
         return value_list_end(&b, a, given->line);
 }
 

@@ -224,7 +224,7 @@ static const struct value *scaled_parent(struct call *c, const struct ssa_scale 
         const struct value *managed = ssa_scale_adopt(versions, parent, entries, c->a);
         struct str rv = meta_text(scale, "resourceVersion");
 
-        parent = with_path(c, parent, paths_of(c->kind).replicas, replicas ? replicas : value_int(c->a, 0, 0));
+        parent = with_path(c, parent, paths_of(c->kind).replicas, value_is(replicas, VALUE_INT) ? replicas : value_int(c->a, 0, 0));
         if (rv.n)
                 parent = meta_with_text(parent, "resourceVersion", rv, c->a);
         parent = meta_with(parent, "managedFields", managed, c->a);

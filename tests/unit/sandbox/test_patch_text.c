@@ -183,6 +183,9 @@ static void of_a_strategic_patch_what_was_not_followed_is_quoted(void **state) {
                   POD_LEFT("containers:[map[livenessProbe:map[exec:map[]] name:main]]") },
                 { POD_OF("'containers':[{'name':'new','livenessProbe':{'httpGet':null}}]"),
                   POD_LEFT("containers:[map[livenessProbe:map[httpGet:<nil>] name:new]]") },
+                { POD_OF("'containers':[{'name':'new','image':'i','stdin':true},{'name':'new','image':'j','tty':null}"
+                         "]"),
+                  POD_LEFT("containers:[map[image:j name:new stdin:true] map[image:j name:new tty:<nil>]]") },
                 { POD_OF("'containers':[{'name':'main','$patch':'delete'},{'name':'x','image':'i'}]"),
                   POD_LEFT("containers:[map[$patch:delete name:main] map[image:i name:x]]") },
                 { POD_OF("'$setElementOrder/containers':[{'name':'main'}],'containers':[{'name':'main','image':'i'}]"),
