@@ -4,9 +4,11 @@
 #include "base/map.h"
 #include "sandbox/write.h"
 
-#define STEP_MS    20
-#define ORPHAN     "orphan"
-#define FOREGROUND "foregroundDeletion"
+#define STEP_MS       20
+#define STEP_LOOKS    200  /* objects of one step: requests are served in between */
+#define KEY_MAX_BYTES 2048 /* of four names */
+#define ORPHAN        "orphan"
+#define FOREGROUND    "foregroundDeletion"
 
 /* Where an object stands; strings of its own. */
 struct place {
@@ -26,8 +28,9 @@ struct gc {
         struct sandbox *s;
         struct map *nodes; /* uid → struct node */
         struct loop_timer *timer;
-        struct place *queue; /* objects to look at */
+        struct place *queue; /* objects to look at, each once */
         size_t count, cap;
+        struct map *queued; /* their keys */
 };
 
 /* ---- places ---- */
@@ -49,7 +52,22 @@ static struct version *place_find(const struct place *p) {
         return shelf_find(p->shelf, str_from(p->namespace), str_from(p->name));
 }
 
+static void add_key(struct buf *out, const struct shelf *shelf, struct str namespace, struct str name) {
+        const struct str parts[] = { shelf->group, shelf->plural, namespace, name };
+
+        for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+                buf_add(out, parts[i]);
+                buf_addch(out, '/');
+        }
+}
+
 static void enqueue(struct gc *g, struct shelf *shelf, struct str namespace, struct str name) {
+        _cleanup_(buf_done) struct buf key = buf_make(KEY_MAX_BYTES);
+
+        add_key(&key, shelf, namespace, name);
+        if (map_find(g->queued, buf_str(&key)))
+                return;
+        map_set(g->queued, buf_str(&key), g);
         g->queue = mem_grow(g->queue, &g->cap, g->count + 1, sizeof *g->queue);
         g->queue[g->count++] = place_make(shelf, namespace, name);
         if (!loop_timer_is_running(g->timer))
@@ -89,45 +107,6 @@ static const struct value *owners_of(const struct version *v) {
         return value_is(list, VALUE_LIST) ? list : &value_empty_list;
 }
 
-static void forget_dependent(struct gc *g, struct str uid, const struct shelf *shelf, const struct version *v) {
-        struct node *n = map_find(g->nodes, uid);
-
-        for (size_t i = 0; n && i < n->count; i++) {
-                if (!place_is(&n->dependents[i], shelf, v))
-                        continue;
-                place_done(&n->dependents[i]);
-                n->dependents[i] = n->dependents[--n->count];
-                node_drop_if_idle(g, uid, n);
-                return;
-        }
-}
-
-static void note_dependent(struct gc *g, struct str uid, struct shelf *shelf, const struct version *v) {
-        struct node *n = node_of(g, uid);
-
-        n->dependents = mem_grow(n->dependents, &n->cap, n->count + 1, sizeof *n->dependents);
-        n->dependents[n->count++] = place_make(shelf, v->namespace, v->name);
-        if (!n->exists)
-                enqueue(g, shelf, v->namespace, v->name);
-}
-
-static void index_owners(struct gc *g, struct shelf *shelf, const struct version *before, const struct version *after) {
-        const struct value *old = owners_of(before), *now = owners_of(after);
-
-        if (before && after && value_equal(old, now))
-                return;
-        for (size_t i = 0; before && i < old->list.count; i++)
-                forget_dependent(g, value_text(value_getc(old->list.items[i], "uid")), shelf, before);
-        for (size_t i = 0; after && i < now->list.count; i++)
-                note_dependent(g, value_text(value_getc(now->list.items[i], "uid")), shelf, after);
-}
-
-static void enqueue_dependents(struct gc *g, const struct node *n) {
-        for (size_t i = 0; i < n->count; i++)
-                enqueue(g, n->dependents[i].shelf, str_from(n->dependents[i].namespace),
-                        str_from(n->dependents[i].name));
-}
-
 static bool has_finalizer(const struct value *object, const char *name) {
         const struct value *list = value_path(object, "metadata", "finalizers", NULL);
 
@@ -141,23 +120,110 @@ static bool is_deleting(const struct value *object) {
         return value_path(object, "metadata", "deletionTimestamp", NULL);
 }
 
+static bool waits_for_dependents(const struct value *object) {
+        return is_deleting(object) && has_finalizer(object, FOREGROUND);
+}
+
+enum owner { OWNER_THERE, OWNER_ABSENT, OWNER_UNKNOWN };
+
+/*
+ * The owner is what the whole reference names, in the dependent's namespace or in none; another one with that uid is none
+ * (attemptToDeleteItem() → isDangling()). Of a kind that is not served, or of a cluster-wide object's owner in a
+ * namespace, it cannot be said, and nothing is done.
+ */
+static enum owner find_owner(const struct gc *g, const struct value *ref, struct str namespace,
+                             const struct version **ret) {
+        const struct kind *kind = kinds_of_kind(g->s->kinds, value_text(value_getc(ref, "apiVersion")),
+                                                value_text(value_getc(ref, "kind")));
+
+        if (!kind || !kind->shelf || (kind->resource->namespaced && namespace.n == 0))
+                return OWNER_UNKNOWN;
+        const struct version *v = shelf_find(kind->shelf, kind->resource->namespaced ? namespace : (struct str){ 0 },
+                                             value_text(value_getc(ref, "name")));
+        if (!v || !str_eq(meta_text(v->value, "uid"), value_text(value_getc(ref, "uid"))))
+                return OWNER_ABSENT;
+        *ret = v;
+        return OWNER_THERE;
+}
+
+/* An owner that is being deleted may have waited for this dependent. */
+static void enqueue_waiting_owner(struct gc *g, struct str uid) {
+        const struct node *n = map_find(g->nodes, uid);
+        const struct version *owner = n && n->exists ? place_find(&n->at) : NULL;
+
+        if (owner && is_deleting(owner->value))
+                enqueue(g, n->at.shelf, owner->namespace, owner->name);
+}
+
+static void forget_dependent(struct gc *g, const struct value *ref, const struct shelf *shelf, const struct version *v) {
+        struct str uid = value_text(value_getc(ref, "uid"));
+        struct node *n = map_find(g->nodes, uid);
+
+        for (size_t i = 0; n && i < n->count; i++) {
+                if (!place_is(&n->dependents[i], shelf, v))
+                        continue;
+                place_done(&n->dependents[i]);
+                n->dependents[i] = n->dependents[--n->count];
+                node_drop_if_idle(g, uid, n);
+                break;
+        }
+        enqueue_waiting_owner(g, uid);
+}
+
+static void note_dependent(struct gc *g, const struct value *ref, struct shelf *shelf, const struct version *v) {
+        struct node *n = node_of(g, value_text(value_getc(ref, "uid")));
+        const struct version *owner;
+
+        n->dependents = mem_grow(n->dependents, &n->cap, n->count + 1, sizeof *n->dependents);
+        n->dependents[n->count++] = place_make(shelf, v->namespace, v->name);
+        if (find_owner(g, ref, v->namespace, &owner) != OWNER_THERE)
+                enqueue(g, shelf, v->namespace, v->name);
+}
+
+static void index_owners(struct gc *g, struct shelf *shelf, const struct version *before, const struct version *after) {
+        const struct value *old = owners_of(before), *now = owners_of(after);
+
+        if (before && after && value_equal(old, now))
+                return;
+        for (size_t i = 0; before && i < old->list.count; i++)
+                forget_dependent(g, old->list.items[i], shelf, before);
+        for (size_t i = 0; after && i < now->list.count; i++)
+                note_dependent(g, now->list.items[i], shelf, after);
+}
+
+static void enqueue_dependents(struct gc *g, const struct node *n) {
+        for (size_t i = 0; i < n->count; i++)
+                enqueue(g, n->dependents[i].shelf, str_from(n->dependents[i].namespace),
+                        str_from(n->dependents[i].name));
+}
+
 static void tell_gone(struct gc *g, const struct version *before) {
         struct str uid = meta_text(before->value, "uid");
         struct node *n = map_find(g->nodes, uid);
-        const struct value *owners = owners_of(before);
 
-        if (n) {
-                n->exists = false;
-                enqueue_dependents(g, n);
-                node_drop_if_idle(g, uid, n);
-        }
-        /* An owner may have waited for this one. */
-        for (size_t i = 0; i < owners->list.count; i++) {
-                const struct node *owner = map_find(g->nodes, value_text(value_getc(owners->list.items[i], "uid")));
+        if (!n)
+                return;
+        n->exists = false;
+        enqueue_dependents(g, n);
+        node_drop_if_idle(g, uid, n);
+}
 
-                if (owner && owner->exists)
-                        enqueue(g, owner->at.shelf, str_from(owner->at.namespace), str_from(owner->at.name));
+/* A kind that comes into service may be an owner's. */
+static void tell_definition(struct gc *g) {
+        size_t at = 0;
+        void *p;
+
+        while (map_next(g->nodes, &at, NULL, &p)) {
+                const struct node *n = p;
+
+                if (!n->exists)
+                        enqueue_dependents(g, n);
         }
+}
+
+static bool is_definition(const struct kind *kind) {
+        return str_eqc(kind->resource->kind, "CustomResourceDefinition") &&
+               str_eqc(kind->resource->group, "apiextensions.k8s.io");
 }
 
 void gc_tell(struct gc *g, const struct kind *kind, const struct version *before, const struct version *after) {
@@ -176,6 +242,8 @@ void gc_tell(struct gc *g, const struct kind *kind, const struct version *before
         else if (is_deleting(after->value) &&
                  (has_finalizer(after->value, ORPHAN) || has_finalizer(after->value, FOREGROUND)))
                 enqueue(g, shelf, after->namespace, after->name);
+        if (after && is_definition(kind))
+                tell_definition(g);
 }
 
 static int by_key(const void *a, const void *b) {
@@ -300,6 +368,7 @@ static void wait_for_dependents(struct gc *g, struct call *c, const struct place
 
 struct owners {
         size_t solid, waiting;
+        bool unknown;                      /* of one it cannot be said */
         struct value_list_builder dropped; /* uids of absent and waiting ones */
 };
 
@@ -308,17 +377,54 @@ static struct owners classify(struct gc *g, const struct version *v) {
         struct owners o = { 0 };
 
         for (size_t i = 0; i < list->list.count; i++) {
-                const struct value *uid = value_getc(list->list.items[i], "uid");
-                const struct node *n = uid ? map_find(g->nodes, value_text(uid)) : NULL;
-                const struct version *owner = n && n->exists ? place_find(&n->at) : NULL;
-                bool waits = owner && is_deleting(owner->value) && has_finalizer(owner->value, FOREGROUND);
+                const struct version *owner;
+                enum owner found = find_owner(g, list->list.items[i], v->namespace, &owner);
+                bool waits = found == OWNER_THERE && waits_for_dependents(owner->value);
 
+                o.unknown |= found == OWNER_UNKNOWN;
                 o.waiting += waits;
-                o.solid += owner && !waits;
-                if (uid && (!owner || waits))
-                        value_list_add(&o.dropped, uid);
+                o.solid += found == OWNER_THERE && !waits;
+                if (found == OWNER_ABSENT || waits)
+                        value_list_add(&o.dropped, value_getc(list->list.items[i], "uid"));
         }
         return o;
+}
+
+static bool has_waiting_dependent(const struct node *n) {
+        for (size_t i = 0; i < n->count; i++) {
+                const struct version *v = place_find(&n->dependents[i]);
+
+                if (v && waits_for_dependents(v->value))
+                        return true;
+        }
+        return false;
+}
+
+static const struct value *unblocked(const struct version *v, struct arena *a) {
+        const struct value *old = owners_of(v);
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < old->list.count; i++) {
+                const struct value *ref = old->list.items[i];
+
+                if (value_truth(value_getc(ref, "blockOwnerDeletion"), false))
+                        ref = value_with(a, ref, STR("blockOwnerDeletion"), value_bool(a, false, 0));
+                value_list_add(&list, ref);
+        }
+        return meta_with(v->value, "ownerReferences", value_list_end(&list, a, 0), a);
+}
+
+/* Owners that wait for each other would do so for ever: one that has dependents which wait, too, blocks its owners no more. */
+static void delete_in_turn(struct call *c, struct version *v, const struct node *self,
+                           const struct delete_options *how) {
+        bool is_gone;
+
+        if (has_waiting_dependent(self)) {
+                write_change(c, v, unblocked(v, c->a), "");
+                v = write_find(c);
+        }
+        if (v)
+                write_delete(c, v, how, &is_gone, NULL);
 }
 
 static void look_at_owners(struct gc *g, struct call *c, const struct place *at, struct version *v) {
@@ -328,18 +434,22 @@ static void look_at_owners(struct gc *g, struct call *c, const struct place *at,
         const struct node *self = map_find(g->nodes, meta_text(v->value, "uid"));
         bool is_gone;
 
-        if (o.solid || !has_dropped) {
-                if (has_dropped)
-                        drop_owners(c, at, dropped);
+        if (o.unknown || !has_dropped)
+                return;
+        if (o.solid) {
+                drop_owners(c, at, dropped);
                 return;
         }
-        bool foreground = (o.waiting && self && self->count) || has_finalizer(v->value, FOREGROUND);
+        bool in_turn = o.waiting && self && self->count;
         const struct delete_options how = {
-                .propagation = has_finalizer(v->value, ORPHAN) ? STR("Orphan")
-                               : foreground                    ? STR("Foreground")
-                                                               : STR("Background"),
+                .propagation = has_finalizer(v->value, ORPHAN)                       ? STR("Orphan")
+                               : in_turn || has_finalizer(v->value, FOREGROUND) ? STR("Foreground")
+                                                                                : STR("Background"),
         };
-        write_delete(c, v, &how, &is_gone, NULL);
+        if (in_turn)
+                delete_in_turn(c, v, self, &how);
+        else
+                write_delete(c, v, &how, &is_gone, NULL);
 }
 
 static void look_at(struct gc *g, const struct place *at) {
@@ -358,18 +468,36 @@ static void look_at(struct gc *g, const struct place *at) {
         call_end(&c);
 }
 
+static void forget_queued(struct gc *g, const struct place *p) {
+        _cleanup_(buf_done) struct buf key = buf_make(KEY_MAX_BYTES);
+
+        add_key(&key, p->shelf, str_from(p->namespace), str_from(p->name));
+        map_remove(g->queued, buf_str(&key));
+}
+
+/* Takes the first ones out; what they set off comes behind those that wait. */
+static size_t take_queued(struct gc *g, struct place ret[STEP_LOOKS]) {
+        size_t count = g->count < STEP_LOOKS ? g->count : STEP_LOOKS;
+
+        memcpy(ret, g->queue, count * sizeof *ret);
+        g->count -= count;
+        memmove(g->queue, g->queue + count, g->count * sizeof *g->queue);
+        for (size_t i = 0; i < count; i++)
+                forget_queued(g, &ret[i]);
+        return count;
+}
+
 static void on_timer(void *ctx) {
         struct gc *g = ctx;
-        struct place *queue = g->queue;
-        size_t count = g->count;
+        struct place places[STEP_LOOKS];
+        size_t count = g->count ? take_queued(g, places) : 0;
 
-        g->queue = NULL;
-        g->count = g->cap = 0;
+        if (g->count)
+                loop_timer_start(g->timer, STEP_MS);
         for (size_t i = 0; i < count; i++) {
-                look_at(g, &queue[i]);
-                place_done(&queue[i]);
+                look_at(g, &places[i]);
+                place_done(&places[i]);
         }
-        free(queue);
 }
 
 /* ---- life ---- */
@@ -379,6 +507,7 @@ struct gc *gc_new(struct sandbox *s) {
 
         g->s = s;
         g->nodes = map_new(node_free);
+        g->queued = map_new(NULL);
         g->timer = loop_timer_new(s->loop, on_timer, g);
         return g;
 }
@@ -390,6 +519,7 @@ void gc_free(struct gc *g) {
         for (size_t i = 0; i < g->count; i++)
                 place_done(&g->queue[i]);
         free(g->queue);
+        map_free(g->queued);
         map_free(g->nodes);
         free(g);
 }

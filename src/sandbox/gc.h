@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Garbage collection by ownerReferences: an index of owners by uid, kept as commits go by, and deletions a moment
- * later: dependents of what is gone (background), of what waits for them (foregroundDeletion), references taken out
- * (orphan), and dependents whose owner never existed.
+ * later: dependents of what is gone (background), of what waits for them (foregroundDeletion, circles included),
+ * references taken out (orphan), and dependents whose owner never existed under all of its names. What an owner of a
+ * kind that is not served has stays.
  *
  * Source: pkg/controller/garbagecollector.
  *
