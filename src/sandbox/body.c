@@ -143,6 +143,10 @@ const struct value *body_decode(struct call *c, const struct type *type, const s
         *ret_why = (struct str){ 0 };
         if (r < 0)
                 *ret_why = arena_str(c->a, str_from(err.msg));
+        if (object && type == kind_type(c->kind))
+                *ret_why = prepare_fault(c, object);
+        if (ret_why->n)
+                return NULL;
         if (object && !is_custom)
                 held_note(c, type, body);
         return object && !is_custom ? body_with_emptied_owners(object, body, c->a) : object;
@@ -354,6 +358,10 @@ int body_merged(struct call *c, const struct value *merged, struct str patch_nam
                         "to convert unstructured object to %s%.*s, Kind=%.*s: %s",
                         STR_FMT(patch_name), slash, STR_FMT(version), STR_FMT(kind), slash, STR_FMT(version),
                         STR_FMT(kind), err.msg);
+        struct str why = prepare_fault(c, *ret);
+        if (why.n)
+                return status_internal(c, "failed to convert to unversioned (%.*s; %s%.*s, Kind=%.*s): %.*s",
+                                       STR_FMT(patch_name), slash, STR_FMT(version), STR_FMT(kind), STR_FMT(why));
         held_note(c, kind_type(c->kind), merged);
         *ret = body_with_kind(*ret, version, kind, c->a);
         return 0;

@@ -11,6 +11,7 @@
 #include "sandbox/codec.h"
 #include "sandbox/held.h"
 #include "sandbox/patch_impl.h"
+#include "sandbox/prepare.h"
 #include "sandbox/status.h"
 
 #define MERGE_PATCH    STR("application/merge-patch+json")
@@ -243,6 +244,8 @@ static int by_strategic(struct patching *p, const struct value **ret) {
         r = codec_convert(p->type, document, c->a, ret, &strict, &err);
         r = r < 0 ? refuse_shown(c, text, str_from(err.msg)) : settle_strict(p, &strict, text);
         causes_done(&strict);
+        if (r == 0 && p->type == kind_type(c->kind) && prepare_fault(c, *ret).n)
+                r = status_internal(c, "%.*s", STR_FMT(prepare_fault(c, *ret)));
         if (r == 0)
                 held_note(c, p->type, document);
         if (r == 0)

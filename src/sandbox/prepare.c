@@ -146,8 +146,43 @@ static const struct value *with_template_generation(const struct value *object, 
                          TEMPLATE_GENERATION, NULL);
 }
 
+/* As Go's strconv.ParseInt reads it; NULL, or what is wrong. */
+static const char *read_generation(struct str text, int64_t *ret) {
+        struct str digits = text.n > 1 && (text.p[0] == '+' || text.p[0] == '-') ? str_sub(text, 1, text.n) : text;
+
+        for (size_t i = 0; i < digits.n; i++)
+                if (digits.p[i] < '0' || digits.p[i] > '9')
+                        return "invalid syntax";
+        if (!digits.n)
+                return "invalid syntax";
+        return str_to_i64(text.p[0] == '+' ? digits : text, ret) ? NULL : "value out of range";
+}
+
+static const struct value *generation_of(const struct call *c, const struct value *object) {
+        return c->kind->is_custom || !str_eqc(c->kind->resource->kind, "DaemonSet")
+                       ? NULL
+                       : value_path(object, "metadata", "annotations", TEMPLATE_GENERATION, NULL);
+}
+
+struct str prepare_fault(const struct call *c, const struct value *object) {
+        const struct value *generation = generation_of(c, object);
+        const char *why = NULL;
+        int64_t n;
+
+        if (generation)
+                why = read_generation(value_text(generation), &n);
+        if (!why)
+                return (struct str){ 0 };
+        return arena_strf(c->a, "strconv.ParseInt: parsing %.*s: %s", STR_FMT(value_canonical(c->a, generation)), why);
+}
+
 static int create_daemon_set(struct call *c, const struct value **object) {
-        *object = with_template_generation(*object, 1, c->a);
+        const struct value *given = generation_of(c, *object);
+        int64_t n = 1;
+
+        if (given)
+                read_generation(value_text(given), &n);
+        *object = with_template_generation(*object, n < 1 ? 1 : n, c->a);
         return 0;
 }
 
@@ -161,11 +196,16 @@ static int update_daemon_set(struct call *c, const struct value *live, const str
         return 0;
 }
 
+/* What is a number inside of the server is spelt as one. */
 const struct value *prepare_default(struct call *c, const struct value *object) {
-        if (c->kind->is_custom || !str_eqc(c->kind->resource->kind, "DaemonSet") ||
-            value_path(object, "metadata", "annotations", TEMPLATE_GENERATION, NULL))
+        const struct value *given = generation_of(c, object);
+        int64_t n = 0;
+
+        if (c->kind->is_custom || !str_eqc(c->kind->resource->kind, "DaemonSet"))
                 return object;
-        return with_template_generation(object, 0, c->a);
+        if (given && read_generation(value_text(given), &n))
+                return object;
+        return with_template_generation(object, n, c->a);
 }
 
 /* ---- Namespace: the label of a generated name ---- */

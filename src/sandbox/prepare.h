@@ -26,7 +26,9 @@ int prepare_claim(struct call *c, const struct value *live, const struct value *
 int prepare_new_volume(struct call *c, const struct value **object);
 int prepare_volume_status(struct call *c, const struct value *live, const struct value **object);
 
-/* What conversion to the server's internal form makes of a defaulted object, before managedFields are computed. */
+/* Why an object cannot be converted to the server's internal form, in its words; empty: it can. */
+struct str prepare_fault(const struct call *c, const struct value *object);
+/* What that conversion makes of a defaulted object, before managedFields are computed. */
 const struct value *prepare_default(struct call *c, const struct value *object);
 
 /* 0, or -1 with the refusal in the call's answer. */

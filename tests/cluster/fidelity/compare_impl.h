@@ -7,6 +7,8 @@
 
 /* Both are moments in whole seconds, at most one second apart. */
 bool texts_same_time(struct str real, struct str sandbox);
+/* Both are ages in seconds ("7s"), of which tables are full, at most one second apart. */
+bool texts_same_age(struct str real, struct str sandbox);
 /* The same lines, or the same items of one "… [ONE, TWO]", in another order. */
 bool texts_reordered(struct arena *a, struct str real, struct str sandbox);
 /* Refusals of fields that no schema declares: one may tell of more of a map's members than the other. */

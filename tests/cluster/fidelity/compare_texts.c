@@ -30,6 +30,18 @@ bool texts_same_time(struct str real, struct str sandbox) {
         return r >= 0 && s >= 0 && r - s <= 1 && s - r <= 1;
 }
 
+static int64_t age_of(struct str s) {
+        int64_t seconds;
+
+        return str_ends(s, STR("s")) && str_to_i64(str_sub(s, 0, s.n - 1), &seconds) ? seconds : -1;
+}
+
+bool texts_same_age(struct str real, struct str sandbox) {
+        int64_t r = age_of(real), s = age_of(sandbox);
+
+        return r >= 0 && s >= 0 && r - s <= 1 && s - r <= 1;
+}
+
 /* --- order --- */
 
 int texts_order(const void *a, const void *b) {

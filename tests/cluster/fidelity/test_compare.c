@@ -151,6 +151,21 @@ static void fractions_of_a_second_are_the_clients(void **state) {
                        "/t: at 2026-01-01T00:00:05Z, at 2026-01-01T00:00:06Z");
 }
 
+static void ages_in_a_table_may_be_a_second_apart(void **state) {
+        struct comparing *c = *state;
+
+        assert_same(c, "{'rows':[{'cells':['a','9s']}]}", "{'rows':[{'cells':['a','10s']}]}");
+        assert_same(c, "{'cells':['1s']}", "{'cells':['0s']}");
+        assert_differs(c, "{'cells':['2s']}", "{'cells':['0s']}", "/cells/0: 2s, 0s");
+        assert_differs(c, "{'cells':['0s']}", "{'cells':['2s']}", "/cells/0: 0s, 2s");
+        assert_differs(c, "{'cells':['1m']}", "{'cells':['2m']}", "/cells/0: 1m, 2m");
+        assert_differs(c, "{'cells':['1']}", "{'cells':['2']}", "/cells/0: 1, 2");
+        assert_differs(c, "{'cells':['s']}", "{'cells':['1s']}", "/cells/0: s, 1s");
+        assert_differs(c, "{'cells':[{'x':'1s'}]}", "{'cells':[{'x':'3s'}]}", "/cells/0/x: 1s, 3s");
+        assert_differs(c, "{'other':['1s']}", "{'other':['2s']}", "/other/0: 1s, 2s");
+        assert_differs(c, "{'cells':['1s'],'other':'1s'}", "{'cells':['1s'],'other':'2s'}", "/other: 1s, 2s");
+}
+
 /* --- names, addresses, ports, tokens --- */
 
 #define MADE(name) "{'metadata':{'generateName':'made-','name':'" name "'}}"
@@ -563,6 +578,7 @@ int main(void) {
                 CASE(moments_may_be_a_second_apart),
                 CASE(each_part_of_a_time_counts),
                 CASE(fractions_of_a_second_are_the_clients),
+                CASE(ages_in_a_table_may_be_a_second_apart),
                 CASE(a_generated_name_stands_for_the_one_it_was_first_seen_with),
                 CASE(a_name_that_nobody_generated_must_be_equal),
                 CASE(an_allotted_address_stands_for_the_one_it_was_first_seen_with),

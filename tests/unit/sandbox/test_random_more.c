@@ -146,6 +146,46 @@ static void an_empty_struct_in_a_jobs_template_is_a_change(void **state) {
         assert_says(w, "spec.template: Invalid value: ");
 }
 
+#define GENERATION(n) "'annotations':{'deprecated.daemonset.template.generation':'" n "'}"
+#define DAEMON(name, n)                                                                                                \
+        "{'apiVersion':'apps/v1','kind':'DaemonSet','metadata':{'name':'" name                                         \
+        "'," GENERATION(n) "},'spec':{" TEMPLATE("") "}}"
+
+static void a_daemon_sets_generation_is_a_number(void **state) {
+        static const char refusal[] =
+                "DaemonSet in version \"v1\" cannot be handled as a DaemonSet: strconv.ParseInt: parsing %s";
+        struct world *w = *state;
+
+        assert_int_equal(make(w, DAEMONSETS, DAEMON("d", "x y")), 400);
+        assert_message(w, arena_strf(w->arena, refusal, "\"x y\": invalid syntax").p);
+        assert_int_equal(make(w, DAEMONSETS, DAEMON("d", "")), 400);
+        assert_message(w, arena_strf(w->arena, refusal, "\"\": invalid syntax").p);
+        assert_int_equal(make(w, DAEMONSETS, DAEMON("d", "99999999999999999999")), 400);
+        assert_message(w, arena_strf(w->arena, refusal, "\"99999999999999999999\": value out of range").p);
+        assert_int_equal(make(w, DAEMONSETS "?dryRun=All", DAEMON("d", "-7")), 201);
+        assert_at(w, "metadata.annotations", "{\"deprecated.daemonset.template.generation\":\"1\"}");
+        assert_int_equal(make(w, DAEMONSETS, DAEMON("d", "+7")), 201);
+        assert_at(w, "metadata.annotations", "{\"deprecated.daemonset.template.generation\":\"7\"}");
+        assert_int_equal(change(w, DAEMONSETS "/d", MERGE_TYPE, "{'metadata':{" GENERATION("9") "}}"), 200);
+        assert_at(w, "metadata.annotations", "{\"deprecated.daemonset.template.generation\":\"7\"}");
+}
+
+static void a_patch_that_spoils_a_generation_is_refused_in_its_own_way(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(make(w, DAEMONSETS, DAEMON("d", "1")), 201);
+        assert_int_equal(change(w, DAEMONSETS "/d", MERGE_TYPE, "{'metadata':{" GENERATION("x y") "}}"), 422);
+        assert_says(w, "patch: Invalid value: \"{");
+        assert_says(w, "}\": strconv.ParseInt: parsing \"x y\": invalid syntax");
+        assert_int_equal(change(w, DAEMONSETS "/d", STRATEGIC_TYPE, "{'metadata':{" GENERATION("x y") "}}"), 500);
+        assert_message(w, "strconv.ParseInt: parsing \"x y\": invalid syntax");
+        assert_int_equal(apply(w, DAEMONSETS "/d?fieldManager=m&force=true", quoted(w, DAEMON("d", "x y"))), 500);
+        assert_message(
+                w, "failed to convert to unversioned (/d; apps/v1, Kind=DaemonSet): strconv.ParseInt: parsing \"x y\": "
+                   "invalid syntax");
+        assert_int_equal(apply(w, DAEMONSETS "/e?fieldManager=m", quoted(w, DAEMON("e", "x y"))), 500);
+}
+
 /* --- checks --- */
 
 static void a_binding_that_names_nobody_else_is_told_in_the_servers_order(void **state) {
@@ -309,6 +349,8 @@ int main(void) {
                 CASE(what_go_has_behind_a_pointer_has_no_default_when_it_is_empty),
                 CASE(a_policy_without_rules_is_another_than_none),
                 CASE(an_empty_struct_in_a_jobs_template_is_a_change),
+                CASE(a_daemon_sets_generation_is_a_number),
+                CASE(a_patch_that_spoils_a_generation_is_refused_in_its_own_way),
                 CASE(a_binding_that_names_nobody_else_is_told_in_the_servers_order),
                 CASE(a_volumes_label_may_become_empty),
                 CASE(parameters_of_a_class_have_names),
