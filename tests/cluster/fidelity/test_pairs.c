@@ -53,6 +53,8 @@ static void a_pod_of_a_job_has_a_number_behind_its_name(void **state) {
         assert_text(c, SIDE_REAL, "made-abcde-0 made-abcde-12", "@N1.0@-0 @N1.0@-12");
         assert_text(c, SIDE_SANDBOX, "made-fghij-0", "@N1.0@-0");
         assert_text(c, SIDE_REAL, "Bad_other-0", "@name@-0");
+        learn(c, PAIR_NAME, "a", "b");
+        assert_text(c, SIDE_REAL, "a-1 ab1 a1", "@N1.1@-1 ab1 a1");
         assert_text(c, SIDE_REAL, "made-abcde-x made-abcde0 one-0 -0", "made-abcde-x made-abcde0 one-0 -0");
 }
 
