@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/crd.h"
 
+#include "sandbox/crd_names.h"
 #include "sandbox/watch.h"
 
 #define GROUP             STR("apiextensions.k8s.io")
@@ -13,6 +14,7 @@
 struct crds {
         struct sandbox *s;
         struct loop_timer *timer;
+        int64_t due_ms; /* when it fires, while it runs */
         char **names;
         size_t count, cap;
 };
@@ -36,14 +38,17 @@ struct condition {
         const char *type, *status, *reason, *message;
 };
 
-static const struct value *make_condition(const struct call *c, const struct condition *d) {
+/* `old` is what it replaces, or NULL: its time tells when the status became this one. */
+static const struct value *make_condition(const struct call *c, const struct condition *d, const struct value *old) {
+        bool is_new = !str_eqc(value_text(value_getc(old, "status")), d->status);
+        struct str since = is_new ? c->now : value_text(value_getc(old, "lastTransitionTime"));
         struct value_map_builder b = { 0 };
 
         value_map_add(&b, STR("type"), value_stringc(c->a, d->type), 0);
         value_map_add(&b, STR("status"), value_stringc(c->a, d->status), 0);
         value_map_add(&b, STR("reason"), value_stringc(c->a, d->reason), 0);
         value_map_add(&b, STR("message"), value_stringc(c->a, d->message), 0);
-        value_map_add(&b, STR("lastTransitionTime"), value_string(c->a, c->now, 0), 0);
+        value_map_add(&b, STR("lastTransitionTime"), value_string(c->a, since, 0), 0);
         return value_map_end(&b, c->a, 0);
 }
 
@@ -56,11 +61,11 @@ static const struct value *with_condition(const struct call *c, const struct val
         for (size_t i = 0; value_is(old, VALUE_LIST) && i < old->list.count; i++) {
                 bool is_it = str_eqc(value_text(value_getc(old->list.items[i], "type")), d->type);
 
-                value_list_add(&list, is_it ? make_condition(c, d) : old->list.items[i]);
+                value_list_add(&list, is_it ? make_condition(c, d, old->list.items[i]) : old->list.items[i]);
                 is_placed |= is_it;
         }
         if (!is_placed)
-                value_list_add(&list, make_condition(c, d));
+                value_list_add(&list, make_condition(c, d, NULL));
         return value_with_path(c->a, crd, path, 2, value_list_end(&list, c->a, 0));
 }
 
@@ -72,23 +77,60 @@ static void enqueue(struct crds *k, struct str name, int64_t delay_ms) {
                         return;
         k->names = mem_grow(k->names, &k->cap, k->count + 1, sizeof *k->names);
         k->names[k->count++] = str_dup(name);
-        if (!loop_timer_is_running(k->timer))
-                loop_timer_start(k->timer, delay_ms);
+        int64_t at_ms = loop_now_ms(k->s->loop) + delay_ms;
+        if (loop_timer_is_running(k->timer) && k->due_ms <= at_ms)
+                return;
+        k->due_ms = at_ms;
+        loop_timer_start(k->timer, delay_ms);
+}
+
+/* Others of the group may get names that are free now. */
+static void enqueue_group(struct crds *k, const struct value *crd) {
+        const struct shelf *shelf = store_shelf(k->s->store, GROUP, PLURAL);
+        struct str group = value_text(value_path(crd, "spec", "group", NULL)), name = meta_text(crd, "name");
+
+        for (size_t i = 0; i < shelf->count; i++)
+                if (str_eq(value_text(value_path(shelf->items[i]->value, "spec", "group", NULL)), group) &&
+                    !str_eq(shelf->items[i]->name, name))
+                        enqueue(k, shelf->items[i]->name, STEP_MS);
 }
 
 /* ---- coming into service ---- */
 
-static void accept_names(struct call *c, struct version *live) {
-        static const struct condition accepted = { "NamesAccepted", "True", "NoConflicts", "no conflicts found" };
+static const struct value *accepted_names(const struct value *crd) {
+        return value_path(crd, "status", "acceptedNames", NULL);
+}
+
+static bool is_condition(const struct value *condition, const struct condition *d) {
+        return str_eqc(value_text(value_getc(condition, "status")), d->status) &&
+               str_eqc(value_text(value_getc(condition, "reason")), d->reason) &&
+               str_eqc(value_text(value_getc(condition, "message")), d->message);
+}
+
+/* False when there is nothing to change. */
+static bool settle_names(struct crds *k, struct call *c, struct version *live) {
+        static const struct condition refused = { "Established", "False", "NotAccepted", "not all names are accepted" };
         static const struct condition installing = { "Established", "False", "Installing",
                                                      "the initial names have been accepted" };
-        static const struct str names[] = { { "status", 6 }, { "acceptedNames", 13 } };
-        const struct value *crd = with_condition(c, live->value, &accepted);
+        static const struct str path[] = { { "status", 6 }, { "acceptedNames", 13 } };
+        struct crd_names names;
 
-        if (!find_condition(crd, "Established"))
+        crd_names_decide(c->kind->shelf, live->value, c->a, &names);
+        const struct condition accepted = { "NamesAccepted", names.is_accepted ? "True" : "False", names.reason,
+                                            names.message.p };
+        if (value_equal(names.accepted, accepted_names(live->value)) &&
+            is_condition(find_condition(live->value, "NamesAccepted"), &accepted))
+                return false;
+
+        const struct value *crd = with_condition(c, live->value, &accepted);
+        if (!is_condition_true(crd, "Established") && names.is_accepted)
                 crd = with_condition(c, crd, &installing);
-        crd = value_with_path(c->a, crd, names, 2, value_path(crd, "spec", "names", NULL));
+        else if (!find_condition(crd, "Established"))
+                crd = with_condition(c, crd, &refused);
+        crd = value_with_path(c->a, crd, path, ARRAY_LEN(path), names.accepted);
         write_change(c, live, crd, "status");
+        enqueue_group(k, crd);
+        return true;
 }
 
 /* Watches on what is replaced end, as on the server. */
@@ -212,9 +254,8 @@ static void step(struct crds *k, const char *name) {
         if (live && has_cleanup_finalizer(live->value) &&
             value_path(live->value, "metadata", "deletionTimestamp", NULL))
                 clean_up(k, &c, live);
-        else if (live && !is_condition_true(live->value, "NamesAccepted"))
-                accept_names(&c, live);
-        else if (live && !is_condition_true(live->value, "Established"))
+        else if (live && !settle_names(k, &c, live) && is_condition_true(live->value, "NamesAccepted") &&
+                 !is_condition_true(live->value, "Established"))
                 establish(&c, live);
         call_end(&c);
 }
@@ -239,6 +280,11 @@ static bool spec_changed(const struct version *before, const struct version *aft
         return !before || !value_equal(value_getc(before->value, "spec"), value_getc(after->value, "spec"));
 }
 
+static bool service_changed(const struct version *before, const struct version *after) {
+        return spec_changed(before, after) ||
+               !value_equal(accepted_names(before->value), accepted_names(after->value));
+}
+
 void crds_tell(struct crds *k, const struct kind *kind, const struct version *before, const struct version *after) {
         if (!str_eq(kind->resource->plural, PLURAL) || !str_eq(kind->resource->group, GROUP))
                 return;
@@ -248,11 +294,12 @@ void crds_tell(struct crds *k, const struct kind *kind, const struct version *be
 
                 watch_end_all(k->s, store_shelf(k->s->store, group, plural));
                 kinds_drop_crd(k->s->kinds, before->name);
+                enqueue_group(k, before->value);
                 return;
         }
-        if (is_condition_true(after->value, "Established") && spec_changed(before, after))
+        if (is_condition_true(after->value, "Established") && service_changed(before, after))
                 put_in_service(k->s, after->value);
-        if (!is_condition_true(after->value, "Established") ||
+        if (!is_condition_true(after->value, "Established") || spec_changed(before, after) ||
             value_path(after->value, "metadata", "deletionTimestamp", NULL))
                 enqueue(k, after->name, STEP_MS);
 }

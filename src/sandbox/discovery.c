@@ -283,8 +283,10 @@ static bool answer_group(struct call *c, struct str path) {
                 answer_json(c, 200, one_group(c, first));
         else if (kinds_has_group_version(c->s->kinds, group, version))
                 answer_json(c, 200, resource_list(c, group, version));
-        else
+        else if (kinds_is_builtin_group(c->s->kinds, group))
                 status_no_resource(c);
+        else
+                return false;
         return true;
 }
 

@@ -45,9 +45,9 @@ const struct kind *kinds_of_resource(const struct kinds *k, struct str group, st
         return NULL;
 }
 
-bool kinds_has_group(const struct kinds *k, struct str group) {
+bool kinds_is_builtin_group(const struct kinds *k, struct str group) {
         for (size_t i = 0; i < k->count; i++)
-                if (str_eq(k->all[i]->resource->group, group))
+                if (!k->all[i]->is_custom && str_eq(k->all[i]->resource->group, group))
                         return true;
         return false;
 }
@@ -210,7 +210,7 @@ static void add_subresources(struct resource *r, const struct value *version, st
 }
 
 static const struct resource *custom_resource(const struct value *crd, const struct value *version, struct arena *a) {
-        const struct value *spec = value_getc(crd, "spec"), *names = value_getc(spec, "names");
+        const struct value *spec = value_getc(crd, "spec"), *names = value_path(crd, "status", "acceptedNames", NULL);
         struct resource *r = arena_zalloc(a, sizeof *r);
 
         *r = (struct resource){
@@ -303,9 +303,9 @@ static struct str deprecation(const struct value *version, const struct kind *k,
 }
 
 struct new_kinds {
-        struct kind *items[64];
+        struct kind **items;
         size_t count;
-        const struct kind *storage;
+        struct kind *storage;
 };
 
 static int make_version(struct kinds *k, const struct value *crd, const struct value *version, struct arena *a,
@@ -329,7 +329,7 @@ static int make_version(struct kinds *k, const struct value *crd, const struct v
         kind->deprecation_warning = deprecation(version, kind, a);
         if (value_truth(value_getc(version, "storage"), false))
                 made->storage = kind;
-        if (value_truth(value_getc(version, "served"), false) && made->count < ARRAY_LEN(made->items))
+        if (value_truth(value_getc(version, "served"), false))
                 made->items[made->count++] = kind;
         return 0;
 }
@@ -340,12 +340,15 @@ int kinds_set_crd(struct kinds *k, const struct value *crd, struct err *err) {
 
         crd = value_dup(a, crd);
         const struct value *versions = value_path(crd, "spec", "versions", NULL);
+        made.items = arena_alloc(a, value_count(versions) * sizeof *made.items);
         for (size_t i = 0; value_is(versions, VALUE_LIST) && i < versions->list.count; i++) {
                 int r = make_version(k, crd, versions->list.items[i], a, &made, err);
                 if (r < 0)
                         return r;
         }
         kinds_drop_crd(k, value_text(value_path(crd, "metadata", "name", NULL)));
+        if (made.storage) /* also when it is not served: objects are in it */
+                made.storage->storage = made.storage;
         for (size_t i = 0; i < made.count; i++) {
                 made.items[i]->storage = made.storage ? made.storage : made.items[0];
                 add(k, made.items[i], place_of(k, made.items[i]->resource));

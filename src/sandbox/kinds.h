@@ -45,7 +45,7 @@ const struct kind *kinds_find(const struct kinds *k, struct str group, struct st
 const struct kind *kinds_of_kind(const struct kinds *k, struct str api_version, struct str kind);
 /* The first (preferred) version of the resource. */
 const struct kind *kinds_of_resource(const struct kinds *k, struct str group, struct str plural);
-bool kinds_has_group(const struct kinds *k, struct str group);
+bool kinds_is_builtin_group(const struct kinds *k, struct str group);
 bool kinds_has_group_version(const struct kinds *k, struct str group, struct str version);
 
 /* Every kind, versions of a group side by side, in discovery's order: `size_t at = 0; while ((kind = …))`. */

@@ -166,8 +166,8 @@ static void tell_all(struct sandbox *s) {
         size_t at = 0;
 
         crds_restore(s->crds);
-        while ((kind = kinds_next(s->kinds, &at)))
-                if (kind->shelf && kind->storage == kind)
+        while ((kind = kinds_next(s->kinds, &at))) /* each shelf once: the version of storage may not be served */
+                if (kind->shelf && kind == kinds_of_resource(s->kinds, kind->shelf->group, kind->resource->plural))
                         tell_kind(s, kind);
 }
 

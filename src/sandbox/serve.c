@@ -299,8 +299,7 @@ static void route(struct call *c) {
         c->kind = kinds_find(c->s->kinds, c->at.group, c->at.version, c->at.plural);
         bool fits = c->kind && (c->at.namespace.n == 0 || c->kind->resource->namespaced);
         if (!fits) {
-                if (c->at.group.n == 0 || kinds_has_group_version(c->s->kinds, c->at.group, c->at.version) ||
-                    kinds_has_group(c->s->kinds, c->at.group))
+                if (kinds_is_builtin_group(c->s->kinds, c->at.group))
                         status_no_resource(c);
                 else
                         status_no_page(c);

@@ -147,6 +147,137 @@ static void a_crd_that_somebody_holds_stays(void **state) {
         assert_int_equal(get(w, CRDS "/widgets.example.com"), 404);
 }
 
+/* A definition with one version. */
+static int define(struct world *w, const char *plural, const char *names) {
+        return post(w, CRDS,
+                    arena_strf(w->arena,
+                               "{\"metadata\":{\"name\":\"%s.n.example\"},\"spec\":{\"group\":\"n.example\",\"scope\":"
+                               "\"Namespaced\",\"names\":{\"plural\":\"%s\",%s},\"versions\":[{\"name\":\"v1\",\"served\":"
+                               "true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}",
+                               plural, plural, names)
+                            .p);
+}
+
+static void assert_refused(struct world *w, const char *plural, const char *reason, const char *message,
+                           const char *accepted) {
+        assert_int_equal(get(w, arena_strf(w->arena, CRDS "/%s.n.example", plural).p), 200);
+        assert_at(w, "status.conditions.0.status", "False");
+        assert_at(w, "status.conditions.0.reason", reason);
+        assert_at(w, "status.conditions.0.message", message);
+        assert_at(w, "status.conditions.1.status", "False");
+        assert_at(w, "status.conditions.1.reason", "NotAccepted");
+        assert_at(w, "status.acceptedNames", accepted);
+        assert_int_equal(get(w, arena_strf(w->arena, "/apis/n.example/v1/%s", plural).p), 404);
+        assert_string_equal(w->reply.body.p, "404 page not found\n");
+}
+
+/* What a v1.37.2 API server answered to the same. */
+static void names_that_another_has_are_refused(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(define(w, "foos", "\"kind\":\"Foo\",\"shortNames\":[\"fo\",\"fu\"]"), 201);
+        world_run(w, 100);
+        assert_int_equal(define(w, "foo2s", "\"kind\":\"Foo\""), 201);
+        assert_int_equal(define(w, "bars", "\"kind\":\"Bar\",\"shortNames\":[\"fo\",\"b\",\"fu\"]"), 201);
+        assert_int_equal(define(w, "bazs", "\"kind\":\"Baz\",\"singular\":\"foos\""), 201);
+        assert_int_equal(define(w, "quxs", "\"kind\":\"Qux\",\"listKind\":\"Foo\""), 201);
+        world_run(w, 1000);
+        assert_refused(w, "foo2s", "ListKindConflict", "\"FooList\" is already in use",
+                       "{\"kind\":\"\",\"plural\":\"foo2s\"}");
+        assert_refused(w, "bars", "ShortNamesConflict", "[\"fo\" is already in use, \"fu\" is already in use]",
+                       "{\"kind\":\"Bar\",\"listKind\":\"BarList\",\"plural\":\"bars\",\"singular\":\"bar\"}");
+        assert_refused(w, "bazs", "SingularConflict", "\"foos\" is already in use",
+                       "{\"kind\":\"Baz\",\"listKind\":\"BazList\",\"plural\":\"bazs\"}");
+        assert_refused(w, "quxs", "ListKindConflict", "\"Foo\" is already in use",
+                       "{\"kind\":\"Qux\",\"plural\":\"quxs\",\"singular\":\"qux\"}");
+        assert_int_equal(get(w, "/apis/n.example/v1/foos"), 200);
+}
+
+static void names_that_become_free_are_given(void **state) {
+        struct world *w = *state;
+
+        define(w, "foos", "\"kind\":\"Foo\",\"shortNames\":[\"f\"]");
+        world_run(w, 100);
+        define(w, "bars", "\"kind\":\"Bar\",\"shortNames\":[\"f\"]");
+        define(w, "bazs", "\"kind\":\"Foo\"");
+        world_run(w, 100);
+        assert_int_equal(get(w, "/apis/n.example/v1/bars"), 404);
+        assert_int_equal(patch(w, CRDS "/foos.n.example", MERGE_TYPE, "{\"spec\":{\"names\":{\"shortNames\":[\"g\"]}}}"),
+                         200);
+        world_run(w, 100);
+        assert_int_equal(get(w, "/apis/n.example/v1/bars"), 200);
+        assert_int_equal(get(w, CRDS "/foos.n.example"), 200);
+        assert_at(w, "status.acceptedNames.shortNames", "[\"g\"]");
+        /* One that is served keeps the names it has. */
+        assert_int_equal(patch(w, CRDS "/foos.n.example", MERGE_TYPE, "{\"spec\":{\"names\":{\"shortNames\":[\"f\"]}}}"),
+                         200);
+        world_run(w, 100);
+        assert_int_equal(get(w, CRDS "/foos.n.example"), 200);
+        assert_at(w, "status.conditions.0.reason", "ShortNamesConflict");
+        assert_at(w, "status.conditions.1.status", "True");
+        assert_at(w, "status.acceptedNames.shortNames", "[\"g\"]");
+        assert_int_equal(get(w, "/apis/n.example/v1/foos"), 200);
+        assert_int_equal(del(w, CRDS "/foos.n.example"), 200);
+        world_run(w, 2000);
+        assert_int_equal(get(w, "/apis/n.example/v1/bazs"), 200);
+        assert_at(w, "kind", "FooList");
+}
+
+static void a_definition_may_have_many_versions(void **state) {
+        struct world *w = *state;
+        _cleanup_(buf_done) struct buf body = buf_make(1 << 20);
+
+        buf_addc(&body, "{\"metadata\":{\"name\":\"manys.m.example\"},\"spec\":{\"group\":\"m.example\",\"scope\":"
+                        "\"Cluster\",\"names\":{\"plural\":\"manys\",\"kind\":\"Many\"},\"versions\":[");
+        for (int i = 1; i <= 100; i++)
+                buf_addf(&body,
+                         "%s{\"name\":\"v%d\",\"served\":true,\"storage\":%s,\"schema\":{\"openAPIV3Schema\":{\"type\":"
+                         "\"object\"}}}",
+                         i == 1 ? "" : ",", i, i == 1 ? "true" : "false");
+        buf_addc(&body, "]}}");
+        assert_int_equal(post(w, CRDS, body.p), 201);
+        world_run(w, 100);
+        assert_int_equal(post(w, "/apis/m.example/v100/manys",
+                              "{\"apiVersion\":\"m.example/v100\",\"kind\":\"Many\",\"metadata\":{\"name\":\"a\"}}"),
+                         201);
+        assert_int_equal(get(w, "/apis/m.example/v1/manys/a"), 200);
+        assert_int_equal(get(w, "/apis/m.example"), 200);
+        assert_at(w, "preferredVersion.version", "v100");
+        assert_at(w, "versions.99.version", "v1");
+}
+
+/* Garbage collection, a namespace's end and the definition's own reach what is stored in a version that is not served. */
+static void a_version_of_storage_need_not_be_served(void **state) {
+        static const char *const ends[] = { "/api/v1/namespaces/shop", CRDS "/uns.u.example" };
+        static const char path[] = "/apis/u.example/v2/namespaces/shop/uns";
+        struct world *w = *state;
+
+        for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+                post(w, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"shop\"}}");
+                post(w, CRDS,
+                     "{\"metadata\":{\"name\":\"uns.u.example\"},\"spec\":{\"group\":\"u.example\",\"scope\":"
+                     "\"Namespaced\",\"names\":{\"kind\":\"Un\",\"plural\":\"uns\"},\"versions\":[{\"name\":\"v1\","
+                     "\"served\":false,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}},"
+                     "{\"name\":\"v2\",\"served\":true,\"storage\":false,\"schema\":{\"openAPIV3Schema\":{\"type\":"
+                     "\"object\"}}}]}}");
+                world_run(w, 100);
+                assert_int_equal(post(w, path,
+                                      "{\"apiVersion\":\"u.example/v2\",\"kind\":\"Un\",\"metadata\":{\"name\":\"a\","
+                                      "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"no\","
+                                      "\"uid\":\"11111111-1111-1111-1111-111111111111\"}]}}"),
+                                 201);
+                world_run(w, 1000);
+                assert_int_equal(get(w, arena_strf(w->arena, "%s/a", path).p), 404);
+                assert_int_equal(post(w, path,
+                                      "{\"apiVersion\":\"u.example/v2\",\"kind\":\"Un\",\"metadata\":{\"name\":\"b\"}}"),
+                                 201);
+                assert_int_equal(del(w, ends[i]), 200);
+                world_run(w, 30000);
+                assert_int_equal(get(w, ends[i]), 404);
+                assert_int_equal(get(w, arena_strf(w->arena, "%s/b", path).p), 404);
+        }
+}
+
 static void a_number_that_no_float_can_hold_is_refused(void **state) {
         struct world *w = *state;
 
@@ -161,6 +292,10 @@ static void a_number_that_no_float_can_hold_is_refused(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(names_that_another_has_are_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(names_that_become_free_are_given, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_definition_may_have_many_versions, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_version_of_storage_need_not_be_served, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_number_that_no_float_can_hold_is_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_crd_is_served_a_moment_later, setup, teardown),
                 cmocka_unit_test_setup_teardown(unknown_fields_are_pruned_and_defaults_filled, setup, teardown),

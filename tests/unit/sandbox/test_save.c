@@ -198,6 +198,37 @@ static void a_namespace_that_was_ending_ends_after_loading(void **state) {
         world_free(other);
 }
 
+/* Of a definition whose version of storage is not served. */
+static void what_is_loaded_is_collected_with_its_owner(void **state) {
+        struct world *w = *state, *other;
+
+        assert_int_equal(
+                post(w, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                     "{\"metadata\":{\"name\":\"uns.u.example\"},\"spec\":{\"group\":\"u.example\",\"scope\":"
+                     "\"Namespaced\",\"names\":{\"kind\":\"Un\",\"plural\":\"uns\"},\"versions\":[{\"name\":\"v1\","
+                     "\"served\":false,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}},{\"name\":"
+                     "\"v2\",\"served\":true,\"storage\":false,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}"),
+                201);
+        world_run(w, 100);
+        assert_int_equal(post(w, CM, "{\"metadata\":{\"name\":\"owner\"}}"), 201);
+        assert_int_equal(
+                post(w, "/apis/u.example/v2/namespaces/default/uns",
+                     arena_strf(w->arena,
+                                "{\"apiVersion\":\"u.example/v2\",\"kind\":\"Un\",\"metadata\":{\"name\":\"a\","
+                                "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"owner\","
+                                "\"uid\":\"%s\"}]}}",
+                                at(w, "metadata.uid"))
+                             .p),
+                201);
+        other = restarted(w);
+        world_run(other, 1000);
+        assert_int_equal(get(other, "/apis/u.example/v2/namespaces/default/uns/a"), 200);
+        assert_int_equal(del(other, CM "/owner"), 200);
+        world_run(other, 1000);
+        assert_int_equal(get(other, "/apis/u.example/v2/namespaces/default/uns/a"), 404);
+        world_free(other);
+}
+
 #define POD "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
 
 static void a_running_pod_keeps_running_and_its_address(void **state) {
@@ -307,6 +338,7 @@ int main(void) {
                 cmocka_unit_test(a_damaged_file_is_refused_and_changes_nothing),
                 cmocka_unit_test(a_snapshot_shows_the_moment_it_was_taken),
                 cmocka_unit_test_setup_teardown(a_namespace_that_was_ending_ends_after_loading, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_loaded_is_collected_with_its_owner, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_running_pod_keeps_running_and_its_address, setup, teardown),
                 cmocka_unit_test_setup_teardown(rules_change_and_deny, setup, teardown),
                 cmocka_unit_test_setup_teardown(bad_rules_name_the_rule_and_the_key, setup, teardown),
