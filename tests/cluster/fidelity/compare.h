@@ -23,6 +23,7 @@ struct differences {
          * of undeclared fields: no difference if the server itself does not always give them so.
          */
         bool reordered;
+        bool skewed; /* a moment is a second apart: no difference, but what is sent back with it will be one */
 };
 void differences_add(struct differences *d, struct arena *a, struct str place, struct str real, struct str sandbox);
 

@@ -181,8 +181,6 @@ static bool note_signature(struct str signature, struct str line) {
 
 /* --- running --- */
 
-enum judgement { EQUAL, KNOWN, DIFFERENT, NEW };
-
 /* The first difference that nobody knows, or NULL. What is beyond those that are kept nobody has looked at. */
 static const struct difference *first_unknown(const struct kind *k, const struct step *s, struct result *r,
                                               struct arena *a) {
@@ -198,15 +196,15 @@ static const struct difference *first_unknown(const struct kind *k, const struct
         return first || r->differences.count <= MAX_DIFFERENCES ? first : &r->differences.list[MAX_DIFFERENCES - 1];
 }
 
-/* NEW: a difference of a kind not seen before. */
-static enum judgement judge(const struct kind *k, const struct step *s, struct result *r, struct arena *a,
+/* Counts it. True with its place in case of a difference of a kind not seen before. */
+static bool judge(const struct kind *k, const struct step *s, struct result *r, struct arena *a,
                             struct str *ret_place) {
         struct tally *t = &tallies[k - kinds.list][s->verb];
         const struct difference *first = r->unanswered ? NULL : first_unknown(k, s, r, a);
 
         unanswered += r->unanswered;
         if (r->unanswered)
-                return EQUAL;
+                return false;
         t->asked++;
         requests++;
         shared += s->shared;
@@ -215,16 +213,19 @@ static enum judgement judge(const struct kind *k, const struct step *s, struct r
         t->differed += first != NULL;
         wrong += first != NULL;
         if (!first)
-                return r->differences.count ? KNOWN : EQUAL;
+                return false;
         *ret_place = first->place;
-        return note_signature(signature_of(a, k, r, first), line_of(a, k, s, r, first)) ? NEW : DIFFERENT;
+        return note_signature(signature_of(a, k, r, first), line_of(a, k, s, r, first));
 }
 
-/* After a write that went another way the objects are no longer the same. */
+/*
+ * After a write that went another way the objects are no longer the same. They are not either when a second ended within
+ * one, and requests that tell the one side's time to both would show it.
+ */
 static bool is_parted(const struct step *s, const struct result *r) {
         bool wrote = r->answers[SIDE_REAL].status < 300 || r->answers[SIDE_SANDBOX].status < 300;
 
-        return s->method != KUBE_GET && wrote && r->differences.count;
+        return r->differences.skewed || (s->method != KUBE_GET && wrote && r->differences.count);
 }
 
 static void run_episode(struct twins *twins, unsigned long number, const struct kind *k) {
@@ -240,16 +241,14 @@ static void run_episode(struct twins *twins, unsigned long number, const struct 
         for (size_t i = 0; now_s() < options.deadline_s && episode_next(&e, &steps[i]); i++) {
                 struct result result;
                 struct str place;
-                enum judgement judgement;
 
                 run_step(&run, &steps[i], a, &result);
-                judgement = judge(k, &steps[i], &result, a, &place);
-                if (judgement == NEW) {
+                if (judge(k, &steps[i], &result, a, &place)) {
                         print_difference(number, &steps[i], &result);
                         print_way(twins, k, number, steps, i + 1, place);
                         fflush(stdout);
                 }
-                if (judgement >= KNOWN && is_parted(&steps[i], &result))
+                if (is_parted(&steps[i], &result))
                         break;
                 episode_learn(&e, &steps[i], result.answers[SIDE_REAL].status, result.body);
         }

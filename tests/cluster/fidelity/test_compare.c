@@ -116,7 +116,10 @@ static void a_lists_version_is_of_the_moment_but_not_of_the_past(void **state) {
 static void moments_may_be_a_second_apart(void **state) {
         struct comparing *c = *state;
 
+        assert_same(c, TIME("2026-01-01T00:00:05Z"), TIME("2026-01-01T00:00:05Z"));
+        assert_false(c->found.skewed);
         assert_same(c, TIME("2026-01-01T00:00:05Z"), TIME("2026-01-01T00:00:06Z"));
+        assert_true(c->found.skewed);
         assert_same(c, TIME("2026-01-01T00:00:06Z"), TIME("2026-01-01T00:00:05Z"));
         assert_same(c, TIME("2026-12-31T23:59:59Z"), TIME("2027-01-01T00:00:00Z"));
         assert_differs(c, TIME("2026-01-01T00:00:05Z"), TIME("2026-01-01T00:00:07Z"),
