@@ -135,6 +135,28 @@ static bool is_unchanged(const struct scaling *s, const struct value *scale) {
 }
 
 /* CRDs' conversion knows no Scale without a Go type, which is what an apply makes: those of custom resources fail. */
+static int check_applied(const struct scaling *s, const struct value *config, const struct value *scale) {
+        static const char version[] = "request to convert CR to an invalid group/version: autoscaling/v1";
+        static const char object[] = "unable to convert unstructured object to autoscaling/v1, Kind=Scale: ";
+        bool is_custom = s->c->kind->is_custom;
+        struct causes strict = { .arena = s->c->a };
+        const struct value *converted;
+        struct err err = { 0 };
+        int r = 0;
+
+        if (!is_custom)
+                r = codec_convert(s->type, scale, s->c->a, &converted, &strict, &err);
+        else if (!is_unchanged(s, scale))
+                r = -1;
+        causes_done(&strict);
+        if (r == 0)
+                return 0;
+        return status_internal(
+                s->c, "failed to convert new object (%.*s/%.*s; autoscaling/v1, Kind=Scale) to proper version: %s%s",
+                STR_FMT(meta_text(config, "namespace")), STR_FMT(meta_text(config, "name")),
+                is_custom ? version : object, err.msg);
+}
+
 static int apply_config(struct scaling *s, const struct value **ret) {
         struct ssa_conflicts conflicts = { 0 };
         const struct value *config;
@@ -153,11 +175,8 @@ static int apply_config(struct scaling *s, const struct value **ret) {
                 return serve_conflicts(s->c, &conflicts);
         if (r < 0)
                 return status_internal(s->c, "%s", err.msg);
-        if (s->c->kind->is_custom && !is_unchanged(s, *ret))
-                return status_internal(s->c,
-                                       "failed to convert new object (%.*s/%.*s; autoscaling/v1, Kind=Scale) to proper "
-                                       "version: request to convert CR to an invalid group/version: autoscaling/v1",
-                                       STR_FMT(meta_text(config, "namespace")), STR_FMT(meta_text(config, "name")));
+        if (check_applied(s, config, *ret) < 0)
+                return -1;
         return serve_config_strict(s->c) < 0 ? -1 : serve_check_names(s->c, *ret);
 }
 
@@ -224,7 +243,8 @@ static const struct value *scaled_parent(struct call *c, const struct ssa_scale 
         const struct value *managed = ssa_scale_adopt(versions, parent, entries, c->a);
         struct str rv = meta_text(scale, "resourceVersion");
 
-        parent = with_path(c, parent, paths_of(c->kind).replicas, value_is(replicas, VALUE_INT) ? replicas : value_int(c->a, 0, 0));
+        parent = with_path(c, parent, paths_of(c->kind).replicas,
+                           value_is(replicas, VALUE_INT) ? replicas : value_int(c->a, 0, 0));
         if (rv.n)
                 parent = meta_with_text(parent, "resourceVersion", rv, c->a);
         parent = meta_with(parent, "managedFields", managed, c->a);

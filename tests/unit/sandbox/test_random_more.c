@@ -97,7 +97,7 @@ static void a_service_that_its_status_made_has_no_address_to_give_back(void **st
         assert_at(w, "spec.type", "ClusterIP");
 }
 
-static void a_scale_of_null_is_none(void **state) {
+static void a_scale_of_null_is_none_and_a_broken_one_is_refused(void **state) {
         struct world *w = *state;
 
         assert_int_equal(make(w, DEPLOYMENTS, "{'metadata':{'name':'d'},'spec':{" TEMPLATE("") "}}"), 201);
@@ -108,6 +108,14 @@ static void a_scale_of_null_is_none(void **state) {
                 200);
         assert_int_equal(get(w, DEPLOYMENTS "/d"), 200);
         assert_at(w, "spec.replicas", "0");
+        assert_int_equal(
+                apply(w, DEPLOYMENTS "/d/scale?fieldManager=m&force=true",
+                      quoted(w, "{'apiVersion':'autoscaling/v1','kind':'Scale','metadata':{'name':'d'},'spec':{"
+                                "'replicas':1.5}}")),
+                500);
+        assert_message(
+                w, "failed to convert new object (/d; autoscaling/v1, Kind=Scale) to proper version: unable to convert "
+                   "unstructured object to autoscaling/v1, Kind=Scale: cannot convert float64 to int32");
 }
 
 /* --- behind pointers an empty value is one --- */
@@ -345,7 +353,7 @@ int main(void) {
                 CASE(the_end_of_an_object_shows_the_empty_list_it_was_sent),
                 CASE(what_was_of_an_object_that_has_gone_meanwhile_is_json),
                 CASE(a_service_that_its_status_made_has_no_address_to_give_back),
-                CASE(a_scale_of_null_is_none),
+                CASE(a_scale_of_null_is_none_and_a_broken_one_is_refused),
                 CASE(what_go_has_behind_a_pointer_has_no_default_when_it_is_empty),
                 CASE(a_policy_without_rules_is_another_than_none),
                 CASE(an_empty_struct_in_a_jobs_template_is_a_change),
