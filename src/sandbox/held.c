@@ -96,7 +96,27 @@ static const struct value *with_pods_requests(const struct value *pod, struct ar
         return pod;
 }
 
+/* The nulls that has_no_bytes() found, in their places again. */
+static const struct value *with_no_bytes(const struct call *c, const struct value *object) {
+        const struct type *t = kind_type(c->kind);
+
+        for (size_t i = 0; i < t->field_count; i++) {
+                const struct type *of = t->fields[i].type;
+                const struct value *v = value_get(c->sent, t->fields[i].name);
+
+                for (size_t j = 0; of->kind == TYPE_MAP && of->item->kind == TYPE_BYTES && j < value_count(v); j++) {
+                        const struct str path[] = { t->fields[i].name, v->map.members[j].key };
+
+                        if (v->map.members[j].value->kind == VALUE_NULL)
+                                object = value_with_path(c->a, object, path, ARRAY_LEN(path), &value_null);
+                }
+        }
+        return object;
+}
+
 const struct value *held_for_checks(const struct call *c, const struct value *object) {
+        if (c->unread & UNREAD_NO_BYTES)
+                object = with_no_bytes(c, object);
         if (!c->held)
                 return object;
         object = with_empties(object, c->held, c->a);

@@ -186,14 +186,24 @@ static int create_daemon_set(struct call *c, const struct value **object) {
         return 0;
 }
 
-static int update_daemon_set(struct call *c, const struct value *live, const struct value **object) {
-        const struct value *before = value_path(live, "spec", "template", NULL);
-        const struct value *now = value_path(*object, "spec", "template", NULL);
+static int64_t live_generation(const struct value *live) {
         int64_t n = 1;
 
         str_to_i64(value_text(value_path(live, "metadata", "annotations", TEMPLATE_GENERATION, NULL)), &n);
-        *object = with_template_generation(*object, n + !value_equal(before, now), c->a);
+        return n;
+}
+
+static int update_daemon_set(struct call *c, const struct value *live, const struct value **object) {
+        const struct value *before = value_path(live, "spec", "template", NULL);
+        const struct value *now = value_path(*object, "spec", "template", NULL);
+
+        *object = with_template_generation(*object, live_generation(live) + !value_equal(before, now), c->a);
         return 0;
+}
+
+/* Inside of the server it is part of the spec, which /status leaves alone. */
+static const struct value *keep_generation(const struct call *c, const struct value *live, const struct value *object) {
+        return with_template_generation(object, live_generation(live), c->a);
 }
 
 /* What is a number inside of the server is spelt as one. */
@@ -343,6 +353,8 @@ int prepare_update(struct call *c, const struct value *live, const struct value 
                 *object = with_generation_of(c, live, with_class_of(c, live, *object));
         if (str_eqc(c->at.subresource, "status") && str_eqc(c->kind->resource->kind, "PersistentVolume"))
                 return prepare_volume_status(c, live, object);
+        if (str_eqc(c->at.subresource, "status") && str_eqc(c->kind->resource->kind, "DaemonSet"))
+                *object = keep_generation(c, live, *object);
         if (c->at.subresource.n)
                 return 0;
         if (str_eqc(c->kind->resource->kind, "CustomResourceDefinition"))

@@ -105,6 +105,99 @@ static void check_host_ips(struct check *c, const struct at *at, const struct va
         check_ips(c, at, ips, get(get(c->live, "status"), "hostIPs"));
 }
 
+/* --- what has ended does not go on, but by being started again --- */
+
+static const struct value *matching_rule(const struct value *container, int64_t exit_code) {
+        const struct value *rules = get(container, "restartPolicyRules");
+
+        for (EACH(i, rules)) {
+                const struct value *codes = get(item_of(rules, i), "exitCodes"), *values = get(codes, "values");
+                struct str op = text_of(codes, "operator");
+                bool is_listed = false;
+
+                for (EACH(j, values))
+                        is_listed |= value_is(item_of(values, j), VALUE_INT) && item_of(values, j)->i64 == exit_code;
+                if (str_eqc(op, is_listed ? "In" : "NotIn"))
+                        return item_of(rules, i);
+        }
+        return NULL;
+}
+
+static bool policy_restarts(struct str policy, int64_t exit_code) {
+        return !str_eqc(policy, "Never") && (!str_eqc(policy, "OnFailure") || exit_code != 0);
+}
+
+static bool should_restart(const struct value *spec, const struct value *container, int64_t exit_code) {
+        struct str own = text_of(container, "restartPolicy");
+        struct str action = text_of(matching_rule(container, exit_code), "action");
+
+        if (!container)
+                return false;
+        if (own.n && (str_eqc(action, "Restart") || str_eqc(action, "RestartAllContainers")))
+                return true;
+        return policy_restarts(own.n ? own : text_of(spec, "restartPolicy"), exit_code);
+}
+
+static const struct value *named(const struct value *list, struct str name) {
+        for (EACH(i, list))
+                if (str_eq(text_of(item_of(list, i), "name"), name))
+                        return item_of(list, i);
+        return NULL;
+}
+
+/* Of several of one name the first that runs or waits counts. */
+static bool goes_on(const struct value *statuses, struct str name) {
+        for (EACH(i, statuses))
+                if (str_eq(text_of(item_of(statuses, i), "name"), name) &&
+                    !value_path(item_of(statuses, i), "state", "terminated", NULL))
+                        return true;
+        return false;
+}
+
+static void check_going_on(struct check *c, const struct at *at, const char *statuses, const char *containers) {
+        const struct value *spec = get(c->live, "spec"), *before = get(get(c->live, "status"), statuses);
+        const struct value *now = get(get(c->object, "status"), statuses);
+
+        for (EACH(i, before)) {
+                const struct value *ended = value_path(item_of(before, i), "state", "terminated", NULL);
+                struct str name = text_of(item_of(before, i), "name");
+
+                if (ended && goes_on(now, name) &&
+                    !should_restart(spec, named(get(spec, containers), name), int_of(ended, "exitCode")))
+                        fault_forbidden(c, AT(AT_INDEX(AT_STR(at, str_from(statuses)), i), "state"),
+                                        "may not be transitioned to non-terminated state");
+        }
+}
+
+/* One container may start all the others again. */
+static bool restarts_all(const struct value *container) {
+        const struct value *rules = get(container, "restartPolicyRules");
+
+        for (EACH(i, rules))
+                if (str_eqc(text_of(item_of(rules, i), "action"), "RestartAllContainers"))
+                        return true;
+        return false;
+}
+
+static bool all_may_restart(const struct value *spec, const char *containers) {
+        const struct value *list = get(spec, containers);
+
+        for (EACH(i, list))
+                if (restarts_all(item_of(list, i)))
+                        return true;
+        return false;
+}
+
+static void check_restarts(struct check *c, const struct at *at) {
+        const struct value *spec = get(c->live, "spec");
+
+        if (!all_may_restart(spec, "initContainers") && !all_may_restart(spec, "containers")) {
+                check_going_on(c, at, "containerStatuses", "containers");
+                check_going_on(c, at, "initContainerStatuses", "initContainers");
+        }
+        check_going_on(c, at, "ephemeralContainerStatuses", "");
+}
+
 void check_pod_status(struct check *c) {
         const struct value *status = get(c->object, "status");
         const struct at *at = AT(NULL, "status");
@@ -115,6 +208,7 @@ void check_pod_status(struct check *c) {
         if (generation < 0)
                 fault_invalid_int(c, AT(at, "observedGeneration"), generation, "must be a non-negative integer");
         check_immutable(c, AT(at, "qosClass"), get(status, "qosClass"), get(get(c->live, "status"), "qosClass"));
+        check_restarts(c, at);
         check_pod_ips(c, AT(at, "podIPs"), status);
         check_host_ips(c, AT(at, "hostIPs"), status);
 }

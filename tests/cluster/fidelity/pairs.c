@@ -145,49 +145,78 @@ static struct str without_ordinal(struct str s) {
         return n > 1 && n < s.n && s.p[n - 1] == '-' ? str_sub(s, 0, n - 1) : (struct str){ 0 };
 }
 
+static bool is_port(int64_t n) {
+        return n >= 30000 && n <= 32800;
+}
+
+static bool is_port_word(struct str s) {
+        int64_t n;
+
+        return s.n == 5 && str_to_i64(s, &n) && is_port(n);
+}
+
 static bool is_number(struct str s) {
         uint64_t n;
 
         return str_to_u64(s, &n) && n > 9;
 }
 
+/* A text on its way to one with labels. */
+struct labelling {
+        const struct pairs *pairs;
+        struct arena *arena;
+        enum side side;
+        bool sentence; /* more than one word: a text that is but a number is a value somebody gave */
+        struct buf *out;
+};
+
+static const struct pair *pair_of(const struct labelling *l, enum pair_kind kind, struct str word) {
+        return pairs_find(l->pairs, l->arena, l->side, kind, word);
+}
+
 /* The kinds a bare word in a text may be, tried in this order. */
-static const struct pair *pair_of_word(const struct pairs *p, struct arena *a, enum side side, struct str word) {
+static const struct pair *pair_of_word(const struct labelling *l, struct str word) {
         static const enum pair_kind kinds[] = { PAIR_FIXED, PAIR_UID, PAIR_ADDRESS, PAIR_NAME, PAIR_TOKEN };
         const struct pair *pair = NULL;
 
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !pair; i++)
-                pair = pairs_find(p, a, side, kinds[i], word);
+                pair = pair_of(l, kinds[i], word);
         return pair;
 }
 
-static void add_word(const struct pairs *p, struct arena *a, enum side side, struct str word, bool versions,
-                     struct buf *out) {
-        const struct pair *pair = pair_of_word(p, a, side, word);
+/* What stands for a word that no object told of. */
+static struct str stand_in(const struct labelling *l, struct str word, bool version) {
+        if (pairs_is_uid(word) && !pairs_is_given_uid(word))
+                return STR("@uid@");
+        if (str_starts(word, STR("10.96.")))
+                return STR("@address@");
+        if (l->sentence && is_port_word(word))
+                return STR("@port@");
+        if (is_generated(word))
+                return STR("@name@");
+        return version && is_number(word) ? STR("@version@") : word;
+}
+
+static void add_word(const struct labelling *l, struct str word, bool version) {
+        const struct pair *pair = pair_of_word(l, word);
         struct str base = without_ordinal(word);
 
-        if (!pair && base.n && (is_generated(base) || pair_of_word(p, a, side, base))) {
-                add_word(p, a, side, base, versions, out);
-                buf_add(out, str_sub(word, base.n, word.n));
+        if (!pair && base.n && (is_generated(base) || pair_of_word(l, base))) {
+                add_word(l, base, version);
+                buf_add(l->out, str_sub(word, base.n, word.n));
                 return;
         }
-        if (!pair && versions)
-                pair = pairs_find(p, a, side, PAIR_VERSION, word);
+        if (!pair && version)
+                pair = pair_of(l, PAIR_VERSION, word);
         if (!pair && word.n == 5)
-                pair = pairs_find(p, a, side, PAIR_PORT, word);
+                pair = pair_of(l, PAIR_PORT, word);
         if (!pair && word.n > 1 && (word.p[word.n - 1] == '.' || word.p[word.n - 1] == '-')) {
-                add_word(p, a, side, str_sub(word, 0, word.n - 1), versions, out);
-                buf_addch(out, word.p[word.n - 1]);
+                add_word(l, str_sub(word, 0, word.n - 1), version);
+                buf_addch(l->out, word.p[word.n - 1]);
         } else if (pair)
-                buf_addf(out, "@%.*s@", STR_FMT(pair->label));
-        else if (pairs_is_uid(word) && !pairs_is_given_uid(word))
-                buf_addc(out, "@uid@");
-        else if (str_starts(word, STR("10.96.")))
-                buf_addc(out, "@address@");
+                buf_addf(l->out, "@%.*s@", STR_FMT(pair->label));
         else
-                buf_add(out, is_generated(word)            ? STR("@name@")
-                             : versions && is_number(word) ? STR("@version@")
-                                                           : word);
+                buf_add(l->out, stand_in(l, word, version));
 }
 
 static bool is_digit(char c) {
@@ -223,20 +252,28 @@ static bool is_cut(struct str text, size_t start, size_t end) {
                (str_ends(before, STR("\"uid\":\"")) || str_ends(before, STR("\"resourceVersion\":\"")));
 }
 
+static size_t word_length(struct str text) {
+        size_t n = 0;
+
+        while (n < text.n && is_word(text.p[n]))
+                n++;
+        return n;
+}
+
 struct str pairs_label_text(const struct pairs *p, struct arena *a, enum side side, struct str text) {
         _cleanup_(buf_done) struct buf out = buf_make(2 * text.n + 4096);
         bool versions = str_contains(text, STR("esourceVersion")); /* looked for only there */
+        struct labelling l = { p, a, side, text.n > word_length(text), &out };
         size_t i = 0;
 
         while (i < text.n) {
                 size_t start = i;
 
-                while (i < text.n && is_word(text.p[i]))
-                        i++;
+                i += word_length(str_sub(text, i, text.n));
                 if (i > start && is_cut(text, start, i))
                         buf_addc(&out, "@cut@");
                 else if (i > start)
-                        add_word(p, a, side, str_sub(text, start, i), versions && names_version(text, start), &out);
+                        add_word(&l, str_sub(text, start, i), versions && names_version(text, start));
                 else
                         buf_addch(&out, text.p[i++]);
         }
@@ -246,7 +283,7 @@ struct str pairs_label_text(const struct pairs *p, struct arena *a, enum side si
 bool pairs_is_port(const struct value *v) {
         int64_t port;
 
-        return value_to_i64(v, &port) && port >= 30000 && port <= 32800;
+        return value_to_i64(v, &port) && is_port(port);
 }
 
 static struct str label_of(struct arena *a, const struct pair *pair) {

@@ -92,6 +92,8 @@ static void what_nobody_has_learned_is_told_by_its_kind(void **state) {
         assert_text(c, SIDE_REAL, "made-abcde", "@name@");
         assert_text(c, SIDE_REAL, "Bad_abcde", "@name@");
         assert_text(c, SIDE_REAL, "made-abcd made-abcdef Bad_abcd", "made-abcd made-abcdef Bad_abcd");
+        assert_text(c, SIDE_REAL, "nodePort: 31000, 29999, 310000", "nodePort: @port@, 29999, 310000");
+        assert_text(c, SIDE_REAL, "31000", "31000");
         assert_text(c, SIDE_REAL, "resourceVersion: 77", "resourceVersion: @version@");
         assert_text(c, SIDE_REAL, "resourceVersion: 10", "resourceVersion: @version@");
         assert_text(c, SIDE_REAL, "resourceVersion: 9", "resourceVersion: 9");

@@ -235,6 +235,71 @@ static void of_equal_new_gates_the_last_is_refused(void **state) {
                        "is allowed, but found new scheduling gate 'a.b/c']");
 }
 
+/* --- a Pod's containers --- */
+
+#define STATUS_OF(name, state)                                                                                         \
+        "{'name':'" name "','image':'i','imageID':'','ready':false,'restartCount':0,'state':{" state "}}"
+#define ENDED(code) "'terminated':{'exitCode':" #code "}"
+
+static void make_pod(struct world *w, const char *spec) {
+        assert_int_equal(make(w, PODS, arena_strf(w->arena, "{'metadata':{'name':'p'},'spec':{%s}}", spec).p), 201);
+}
+
+/* May what has ended with the code be told to run again? */
+static bool may_go_on(struct world *w, const char *list, const char *name, int code) {
+        static const char body[] =
+                "{'status':{'%s':[{'name':'%s','image':'i','imageID':'','ready':false,'restartCount':0,'state':%s"
+                "}]}}";
+        struct str ended = arena_strf(w->arena, "{'terminated':{'exitCode':%d}}", code);
+
+        assert_int_equal(change(w, PODS "/p/status", MERGE_TYPE, arena_strf(w->arena, body, list, name, ended.p).p),
+                         200);
+        change(w, PODS "/p/status?dryRun=All", MERGE_TYPE,
+               arena_strf(w->arena, body, list, name, "{'running':{'startedAt':null}}").p);
+        if (w->reply.status == 422)
+                assert_message(
+                        w, arena_strf(w->arena,
+                                      "Pod \"p\" is invalid: status.%s[0].state: Forbidden: may not be transitioned to "
+                                      "non-terminated state",
+                                      list)
+                                   .p);
+        return w->reply.status == 200;
+}
+
+static void what_has_ended_goes_on_only_when_it_is_started_again(void **state) {
+        struct world *w = *state;
+
+        make_pod(w, "'restartPolicy':'Never','containers':[{'name':'a','image':'i'},{'name':'b','image':'i','"
+                    "restartPolicy':'Never',"
+                    "'restartPolicyRules':[{'action':'Restart','exitCodes':{'operator':'In','values':[42]}}]}],'"
+                    "initContainers':[{"
+                    "'name':'side','image':'i','restartPolicy':'Always'},{'name':'first','image':'i'}]");
+        assert_false(may_go_on(w, "containerStatuses", "a", 1));
+        assert_false(may_go_on(w, "containerStatuses", "a", 0));
+        assert_false(may_go_on(w, "containerStatuses", "b", 1));
+        assert_true(may_go_on(w, "containerStatuses", "b", 42));
+        assert_true(may_go_on(w, "initContainerStatuses", "side", 0));
+        assert_false(may_go_on(w, "initContainerStatuses", "first", 1));
+        assert_false(may_go_on(w, "containerStatuses", "unknown", 1));
+}
+
+static void a_failure_is_started_again_where_that_is_wanted(void **state) {
+        struct world *w = *state;
+
+        make_pod(w, "'restartPolicy':'OnFailure','containers':[{'name':'a','image':'i'}]");
+        assert_true(may_go_on(w, "containerStatuses", "a", 1));
+        assert_false(may_go_on(w, "containerStatuses", "a", 0));
+}
+
+static void of_a_pod_that_always_runs_all_it_knows_may_go_on(void **state) {
+        struct world *w = *state;
+
+        make_pod(w, "'containers':[{'name':'a','image':'i'}]");
+        assert_true(may_go_on(w, "containerStatuses", "a", 0));
+        assert_false(may_go_on(w, "containerStatuses", "unknown", 0));
+        assert_false(may_go_on(w, "ephemeralContainerStatuses", "a", 0));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(a_success_policy_needs_indexes_and_rules),
@@ -247,6 +312,9 @@ int main(void) {
                 CASE(pods_wait_to_be_counted_once),
                 CASE(only_an_indexed_job_has_indexes),
                 CASE(of_equal_new_gates_the_last_is_refused),
+                CASE(what_has_ended_goes_on_only_when_it_is_started_again),
+                CASE(a_failure_is_started_again_where_that_is_wanted),
+                CASE(of_a_pod_that_always_runs_all_it_knows_may_go_on),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,20 @@ static void a_null_among_bytes_is_written_each_time_and_read_once(void **state) 
         assert_string_not_equal(version(w), read);
 }
 
+static void a_null_among_bytes_is_a_change_of_what_may_not_change(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(make(w, CM, "{'metadata':{'name':'a'},'binaryData':{'b':''},'immutable':true}"), 201);
+        assert_int_equal(change(w, CM "/a", JSON_PATCH_TYPE, "[{'op':'add','path':'/binaryData/b','value':''}]"), 200);
+        assert_int_equal(change(w, CM "/a", JSON_PATCH_TYPE, "[{'op':'add','path':'/binaryData/b','value':null}]"),
+                         422);
+        assert_says(w, "binaryData: Forbidden: field is immutable when `immutable` is set");
+        assert_int_equal(
+                make(w, SECRETS,
+                     "{'metadata':{'name':'s'},'type':'kubernetes.io/ssh-auth','data':{'ssh-privatekey':null}}"),
+                201);
+}
+
 static void only_a_null_that_stays_counts(void **state) {
         struct world *w = *state;
 
@@ -194,6 +208,16 @@ static void a_patch_that_spoils_a_generation_is_refused_in_its_own_way(void **st
         assert_int_equal(apply(w, DAEMONSETS "/e?fieldManager=m", quoted(w, DAEMON("e", "x y"))), 500);
 }
 
+static void the_status_of_a_daemon_set_leaves_its_generation_alone(void **state) {
+        struct world *w = *state;
+
+        assert_int_equal(make(w, DAEMONSETS, DAEMON("d", "5")), 201);
+        assert_int_equal(change(w, DAEMONSETS "/d/status", MERGE_TYPE,
+                                "{'metadata':{'annotations':null},'status':{'numberReady':1}}"),
+                         200);
+        assert_at(w, "metadata.annotations", "{\"deprecated.daemonset.template.generation\":\"5\"}");
+}
+
 /* --- checks --- */
 
 static void a_binding_that_names_nobody_else_is_told_in_the_servers_order(void **state) {
@@ -349,6 +373,7 @@ static void a_resource_within_is_checked_as_one(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(a_null_among_bytes_is_written_each_time_and_read_once),
+                CASE(a_null_among_bytes_is_a_change_of_what_may_not_change),
                 CASE(only_a_null_that_stays_counts),
                 CASE(the_end_of_an_object_shows_the_empty_list_it_was_sent),
                 CASE(what_was_of_an_object_that_has_gone_meanwhile_is_json),
@@ -359,6 +384,7 @@ int main(void) {
                 CASE(an_empty_struct_in_a_jobs_template_is_a_change),
                 CASE(a_daemon_sets_generation_is_a_number),
                 CASE(a_patch_that_spoils_a_generation_is_refused_in_its_own_way),
+                CASE(the_status_of_a_daemon_set_leaves_its_generation_alone),
                 CASE(a_binding_that_names_nobody_else_is_told_in_the_servers_order),
                 CASE(a_volumes_label_may_become_empty),
                 CASE(parameters_of_a_class_have_names),
