@@ -50,7 +50,6 @@ static void watches_survive_goodbyes(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                /* First: the end of the other one's namespaces is a flood of events, and the server drops slow watches. */
                 WORLD_TEST(watches_survive_goodbyes),
                 WORLD_TEST(writes_survive_goodbyes_and_happen_once),
         };

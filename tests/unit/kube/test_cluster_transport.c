@@ -145,7 +145,7 @@ static void a_watch_tells_of_a_new_object(void **state) {
         drop_namespace(w, namespace);
 }
 
-/* Each watch of all ConfigMaps begins with the existing ones (kube-root-ca.crt): that all have data shows all run. */
+/* A watch begins with the existing ConfigMaps (kube-root-ca.crt): that all have data shows all run. */
 static void many_watches(struct world *w, unsigned count, unsigned most_connections) {
         struct probe *probes = mem_zalloc(count * sizeof *probes);
 
@@ -413,7 +413,6 @@ int main(void) {
                 WORLD_TEST(a_watch_tells_of_a_new_object),
                 WORLD_TEST(a_hundred_and_twenty_watches_run_beside_a_get),
                 WORLD_TEST(three_hundred_and_fifty_watches_use_a_handful_of_connections),
-                /* After the watches: the end of its namespaces is a flood of events, and the server drops slow watches. */
                 WORLD_TEST(large_writes_side_by_side_all_come_to_their_end),
                 WORLD_TEST(an_untrusted_certificate_says_so_and_names_the_ca),
                 WORLD_TEST(the_server_may_be_checked_under_another_name),
