@@ -4,7 +4,7 @@
 #
 #   fail TEXT…                 ends the test
 #   assert_eq WANT GOT [WHAT]  compares two strings
-#   wait_until SECONDS CMD…    until CMD succeeds; fails with a line that says what
+#   wait_until SECONDS CMD…    until CMD succeeds; fails after PATIENCE times as long with a line that says what
 #   run_cases FUNCTION…        runs each, prints one line for each; $test_case is the one that runs
 #   says TEXT                  $OUT holds it
 #
@@ -19,6 +19,7 @@
 
 : "${TRUCE_BUILD_DIR:=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build/debug}"
 TRUCE=${TRUCE:-$TRUCE_BUILD_DIR/src/truce}
+PATIENCE=3 # a wait says what an idle machine needs; a busy one takes longer
 AGENT_PID=
 LOG_FROM=1
 OUT=
@@ -35,7 +36,7 @@ assert_eq() {
 }
 
 wait_until() {
-	local seconds=$1 end
+	local seconds=$(($1 * PATIENCE)) end
 	shift
 	end=$((SECONDS + seconds))
 	until "$@" >/dev/null 2>&1; do
