@@ -170,8 +170,7 @@ void op_note_converged(struct op *op) {
         struct inventory_entry *e = inventory_add(op->app->inventory, d->id, d->gvk.version), old = *e;
         struct str uid = value_text(value_path(op->in.live, "metadata", "uid", NULL));
         struct hash128 fingerprint;
-        int r = fingerprint_of(store_key(op->app->env.store), op->decision.effective, op->in.live, &op->managed,
-                               op->in.type, op->arena, &fingerprint, NULL);
+        int r = decide_fingerprint(&op->in, &op->decision, op->in.live, &op->managed, op->arena, &fingerprint, NULL);
         unsigned flags = flags_now(op, e->flags);
 
         if (!hold_runs(op))

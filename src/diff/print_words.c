@@ -140,6 +140,7 @@ static const struct note_words note_words[] = {
         [DECIDE_EXTRA] = { "not in Git", "added by ", "", "reports" },
         [DECIDE_PAUSED] = { "fought over", "now by ", "is not applied", "pauses" },
         [DECIDE_OVERRIDDEN] = { "overridden", "by ", "comes back later", "keeps" },
+        [DECIDE_IGNORED] = { "ignored", "set by ", "is not compared", "ignores" },
         [DECIDE_REMOVED] = { "not in Git, goes", "added by ", "", "removes" },
         [DECIDE_TWO_SCALERS] = { 0 },
         [DECIDE_OUT_OF_RANGE] = { 0 },

@@ -95,10 +95,26 @@ enum decide_note_kind desk_note_kind(const struct policy_answer *answer) {
         return answer->action == POLICY_YIELD ? DECIDE_YIELDED : DECIDE_REPORTED;
 }
 
+static void let_differ(struct desk *d, const struct ignored_path *i) {
+        if (!d->in->live)
+                return;
+        path_list_add(&d->tolerated, d->arena, i->path);
+        if (concerns_us(d, i->path))
+                desk_note(d, (struct decide_note){
+                        .kind = DECIDE_IGNORED, .path = i->path, .rule = i->rule, .place = i->place });
+}
+
 static void yield_ignored(struct desk *d) {
-        for (size_t i = 0; i < d->in->ignored_count; i++)
-                desk_yield_or_seed(d, d->in->ignored[i],
-                                   (struct decide_note){ .kind = DECIDE_YIELDED, .rule = "ignored, also at sync" });
+        for (size_t i = 0; i < d->in->ignored_count; i++) {
+                const struct ignored_path *one = &d->in->ignored[i];
+
+                if (one->at_sync)
+                        desk_yield_or_seed(d, one->path, (struct decide_note){ .kind = DECIDE_YIELDED,
+                                                                               .rule = one->rule,
+                                                                               .place = one->place });
+                else
+                        let_differ(d, one);
+        }
 }
 
 /* A path stays withheld as long as its owner holds it. NULL: no longer. */
@@ -153,6 +169,11 @@ static void yield_paused(struct desk *d) {
         }
 }
 
+static const struct schema *type_of(const struct decide_input *in, struct arena *a) {
+        return in->type ? in->type : schema_builtin(a, value_text(value_getc(in->desired, "apiVersion")),
+                                                    value_text(value_getc(in->desired, "kind")));
+}
+
 static int check_input(const struct decide_input *in, struct err *err) {
         const struct value *metadata = value_getc(in->desired, "metadata");
 
@@ -169,16 +190,11 @@ int desk_open(struct desk *d, const struct decide_input *in, struct arena *a, st
 
         if (res < 0)
                 return res;
-        struct str api_version = value_text(value_getc(in->desired, "apiVersion"));
-        struct str kind = value_text(value_getc(in->desired, "kind"));
-
         struct scale_target target = scale_target_of(in->desired);
 
-        *d = (struct desk){ .in = in, .arena = a, .type = in->type, .needs_version = in->live && in->lock };
+        *d = (struct desk){ .in = in, .arena = a, .type = type_of(in, a), .needs_version = in->live && in->lock };
         d->object = (struct policy_object){ target.group, target.kind, target.ns, target.name, in->application };
         d->out.effective = in->desired;
-        if (!d->type)
-                d->type = schema_builtin(a, api_version, kind);
         if (in->live && in->managed)
                 d->managed = *in->managed;
         else if (in->live)
@@ -285,6 +301,13 @@ bool desk_is_yielded(const struct desk *d, struct field_path p) {
         return false;
 }
 
+bool desk_is_let_be(const struct desk *d, struct field_path p) {
+        for (size_t i = 0; i < d->tolerated.count; i++)
+                if (field_path_covers(d->tolerated.paths[i], p))
+                        return true;
+        return desk_is_yielded(d, p);
+}
+
 static bool is_removed_by_commit(const struct desk *d, struct field_path p) {
         return d->in->previous && field_path_find(d->in->previous, p, d->type) &&
                !field_path_find(d->in->desired, p, d->type);
@@ -384,6 +407,21 @@ static void mask(struct desk *d, const struct path_list *due) {
         }
 }
 
+/* What may differ is asked about as it is, and not at all where we own nothing of it. */
+static void mask_tolerated(struct desk *d) {
+        for (size_t i = 0; i < d->tolerated.count; i++) {
+                struct field_path p = d->tolerated.paths[i];
+                const struct value *live = field_path_find(d->in->live, p, d->type);
+                bool ours = d->ours && !d->ours->broken &&
+                            (fieldset_touches(d->ours->set, p) || fieldset_covers(d->ours->set, d->type, p));
+
+                if (live && ours)
+                        field_path_set(d->arena, d->masked, p, d->type, live, &d->masked, NULL);
+                else
+                        d->masked = field_path_prune(d->arena, d->masked, p, d->type);
+        }
+}
+
 /* Ownership that must move before anything is applied. Sets the verdict when it does; ret < 0 on errors. */
 static int move_ownership(struct desk *d, struct err *err) {
         struct path_list give = due_handovers(d), back = due_take_backs(d);
@@ -400,18 +438,34 @@ static int move_ownership(struct desk *d, struct err *err) {
                 send_patch(d, HANDOVER_TAKE_BACK, "taking back", back.paths[0]);
         }
         d->masked = d->out.effective;
-        if (!act)
+        if (!act) {
                 mask(d, &give);
+                mask_tolerated(d);
+        }
         return res;
 }
 
-static bool fingerprint_matches(struct desk *d, const struct value *effective) {
+static struct tolerance compared(const struct desk *d) {
+        return tolerate(d->out.effective, d->in->live, &d->managed, d->in->ignored, d->in->ignored_count, d->type,
+                        d->arena);
+}
+
+static bool fingerprint_matches(struct desk *d) {
         struct hash128 now;
 
         if (!d->in->fingerprint || !d->in->key)
                 return false;
-        return fingerprint_of(d->in->key, effective, d->in->live, &d->managed, d->type, d->arena, &now, NULL) == 0 &&
+        struct tolerance t = compared(d);
+        return fingerprint_of(d->in->key, t.desired, t.live, &t.owners, d->type, d->arena, &now, NULL) == 0 &&
                hash128_eq(now, *d->in->fingerprint);
+}
+
+int decide_fingerprint(const struct decide_input *in, const struct decision *d, const struct value *live,
+                       const struct managed *owners, struct arena *a, struct hash128 *ret_fingerprint, struct err *err) {
+        const struct schema *type = type_of(in, a);
+        struct tolerance t = tolerate(d->effective, live, owners, in->ignored, in->ignored_count, type, a);
+
+        return fingerprint_of(in->key, t.desired, t.live, &t.owners, type, a, ret_fingerprint, err);
 }
 
 /*
@@ -426,7 +480,7 @@ static bool fingerprint_matches_withheld(struct desk *d) {
         for (size_t i = 0; i < d->managed.count; i++)
                 desk_foresee(&guess, &d->managed.entries[i]);
         desk_settle(&guess);
-        if (guess.out.withheld_count == d->out.withheld_count || !fingerprint_matches(&guess, guess.out.effective))
+        if (guess.out.withheld_count == d->out.withheld_count || !fingerprint_matches(&guess))
                 return false;
         *d = guess;
         return true;
@@ -434,11 +488,13 @@ static bool fingerprint_matches_withheld(struct desk *d) {
 
 /* No request needed? */
 static bool converged(struct desk *d) {
-        if (fingerprint_matches(d, d->out.effective) || fingerprint_matches_withheld(d)) {
+        if (fingerprint_matches(d) || fingerprint_matches_withheld(d)) {
                 d->out.by_fingerprint = true;
                 desk_reason(d, "nothing moved since the last apply");
         } else {
-                d->out.proof = proof_no_op(d->out.effective, d->in->live, &d->managed, d->type, d->arena);
+                struct tolerance t = compared(d);
+
+                d->out.proof = proof_no_op(t.desired, t.live, &t.owners, d->type, d->arena);
                 d->out.by_proof = d->out.proof.holds;
                 desk_reason(d, "the live object is what an apply would give");
         }
@@ -524,7 +580,7 @@ const char *decide_note_name(enum decide_note_kind k) {
                 [DECIDE_YIELDED] = "yielded", [DECIDE_REPORTED] = "reported", [DECIDE_TAKEN] = "taken",
                 [DECIDE_LEAVING] = "leaving", [DECIDE_STAYS] = "stays",       [DECIDE_HANDOVER_DUE] = "handover-due",
                 [DECIDE_HELD] = "held",       [DECIDE_EXTRA] = "extra",       [DECIDE_PAUSED] = "paused",
-                [DECIDE_OVERRIDDEN] = "overridden",
+                [DECIDE_OVERRIDDEN] = "overridden", [DECIDE_IGNORED] = "ignored",
                 [DECIDE_REMOVED] = "removed",
                 [DECIDE_TWO_SCALERS] = "two-scalers", [DECIDE_OUT_OF_RANGE] = "out-of-range", [DECIDE_ZERO] = "zero",
         };

@@ -6,7 +6,7 @@
  * on it sends exactly one request, and asks again with the new live object. By verdict:
  *
  *  - NOTHING: done, no request.
- *  - CREATE, APPLY, DRY_RUN: send `body`. 200: store fingerprint_of() its response. 409 with causes: decide_conflict(),
+ *  - CREATE, APPLY, DRY_RUN: send `body`. 200: store decide_fingerprint() of its response. 409 with causes: decide_conflict(),
  *    and send what that says. Another 409, or 422 on the uid: read live anew.
  *  - PATCH: send `patch`, handover_check() the response, decide() again with the response as live.
  *    The patches of one object, in this order: a hand-over or take-back; what people added and self-heal removes moves
@@ -21,6 +21,7 @@
 #include "own/fingerprint.h"
 #include "own/handover.h"
 #include "own/proof.h"
+#include "own/tolerate.h"
 
 enum decide_mode {
         DECIDE_AUTO,   /* automated sync: apply for real */
@@ -50,6 +51,7 @@ enum decide_note_kind {
         DECIDE_EXTRA,        /* a person's tool added it; Git has nothing there; left alone */
         DECIDE_PAUSED,       /* fought over: left to the other one for a while */
         DECIDE_OVERRIDDEN,   /* a person's change that a lease keeps for a while */
+        DECIDE_IGNORED,      /* a rule lets it differ: no difference, and no reason to write */
         DECIDE_REMOVED,      /* as EXTRA, and self-heal removes it: moved into our entry first, then dropped by an apply */
         DECIDE_TWO_SCALERS,  /* a remark: several scalers set this number; `rule` names them with file and line */
         DECIDE_OUT_OF_RANGE, /* a remark: Git's number is outside of what the scaler keeps to */
@@ -92,7 +94,7 @@ struct decide_input {
         const struct scaler_index *scalers; /* may be NULL */
         const struct policy *policy;        /* may be NULL */
         struct str application;             /* whose it is, for rules that select by it */
-        const struct field_path *ignored;   /* ignore rules that also apply at sync */
+        const struct ignored_path *ignored;
         size_t ignored_count;
         const struct decide_withheld *withheld;
         size_t withheld_count;
@@ -134,7 +136,7 @@ struct decision {
         bool takes_replicas_back; /* this ends what a scaler or rule that is gone had left: a hold begins, see `replicas_hold` */
         /* CREATE: a path that is yielded by rule, or ignored, is in the body; ask again with the response */
         bool seeds;
-        const struct value *effective; /* desired without what is left out: the `desired` of fingerprint_of() */
+        const struct value *effective; /* desired without what is left out */
         struct str reason;             /* one line for people; never empty */
         struct proof proof;            /* why it did not hold, when it was tried */
         const struct decide_note *notes;
@@ -154,6 +156,13 @@ int decide(const struct decide_input *in, struct arena *a, struct decision *ret_
  * it says whether decide() is to be asked once more with the whole response.
  */
 bool decide_may_tidy(const struct decide_input *in, const struct managed *owners);
+
+/*
+ * The fingerprint of a live object on which `d` was seen to be done, or to be a no-op; `owners` are its. Errors as
+ * fingerprint_of().
+ */
+int decide_fingerprint(const struct decide_input *in, const struct decision *d, const struct value *live,
+                       const struct managed *owners, struct arena *a, struct hash128 *ret_fingerprint, struct err *err);
 
 /* The object as it is when the paths that are noted as REMOVED have gone. Defaults that come back are not known. */
 const struct value *decide_without_removed(const struct decision *d, const struct value *object,

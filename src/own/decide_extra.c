@@ -101,6 +101,9 @@ static bool meets_yield(const struct desk *d, struct field_path p) {
         for (size_t i = 0; i < d->yields.count; i++)
                 if (field_path_covers(p, d->yields.paths[i]))
                         return true;
+        for (size_t i = 0; i < d->tolerated.count; i++)
+                if (field_path_covers(p, d->tolerated.paths[i]))
+                        return true;
         return false;
 }
 
@@ -201,7 +204,7 @@ static bool is_worth_telling(struct desk *d, const struct extra *x) {
         /* An entry of nobody's holds whatever stood there: controllers' marks as well. */
         if (in_metadata && !desk_is_person(x->entry))
                 return false;
-        return !desk_is_yielded(d, x->path) && !is_told(d, x->path) && is_first_owner(d, x) &&
+        return !desk_is_let_be(d, x->path) && !is_told(d, x->path) && is_first_owner(d, x) &&
                field_path_find(d->in->live, x->path, d->type) && !may_be_default(d, x);
 }
 

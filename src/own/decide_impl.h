@@ -22,6 +22,7 @@ struct desk {
         size_t scaled_count;
         struct policy_object object;
         struct path_list yields;    /* left out of the body */
+        struct path_list tolerated; /* may differ: own/tolerate.h */
         struct path_list leaving;   /* those that are still in out.effective, until desk_settle() */
         const struct value *masked; /* effective, with due hand-overs at their live value (dry-runs) */
         bool needs_version;         /* the request must carry the resourceVersion */
@@ -53,6 +54,8 @@ void desk_yield_or_seed(struct desk *d, struct field_path p, struct decide_note 
 void desk_withhold(struct desk *d, const struct decide_withheld *w, const struct policy_answer *answer);
 enum decide_note_kind desk_note_kind(const struct policy_answer *answer);
 bool desk_is_yielded(const struct desk *d, struct field_path p);
+/* Is it, or an ancestor of it, left to others or let differ? */
+bool desk_is_let_be(const struct desk *d, struct field_path p);
 struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p);
 
 /* decide_scale.c: numbers of replicas. */

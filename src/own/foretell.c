@@ -47,8 +47,8 @@ static void add_notes(struct telling *t, const struct decision *d) {
 
 /* What an apply leaves is known by its fingerprint from then on. */
 static void applied(struct telling *t, const struct decision *d) {
-        t->has_fingerprint = t->in->key && fingerprint_of(t->in->key, d->effective, t->live, &t->owners, t->in->type,
-                                                          t->arena, &t->fingerprint, NULL) == 0;
+        t->has_fingerprint = t->in->key && decide_fingerprint(t->in, d, t->live, &t->owners, t->arena, &t->fingerprint,
+                                                              NULL) == 0;
 }
 
 static void set_managed_fields(struct telling *t, const struct value *list) {

@@ -202,12 +202,26 @@ static enum decide_mode read_mode(const struct playing *p, struct str text) {
         return DECIDE_AUTO;
 }
 
-static void read_paths(struct playing *p, const struct value *ignored, const struct value *withheld) {
-        struct field_path *paths = arena_alloc(p->a, (value_count(ignored) + 1) * sizeof *paths);
+static void read_ignored(struct playing *p, const struct value *at_sync, const struct value *tolerated) {
+        size_t yields = value_count(at_sync), count = yields + value_count(tolerated);
+        struct ignored_path *all = arena_alloc(p->a, (count + 1) * sizeof *all);
+
+        for (size_t i = 0; i < count; i++)
+                all[i] = (struct ignored_path){
+                        .path = read_path(p, i < yields ? at_sync->list.items[i] : tolerated->list.items[i - yields]),
+                        .in_git = true,
+                        .in_live = true,
+                        .at_sync = i < yields,
+                        .rule = "ignored",
+                        .place = "argocd-cm.yaml:7",
+                };
+        p->in.ignored = all;
+        p->in.ignored_count = count;
+}
+
+static void read_withheld(struct playing *p, const struct value *withheld) {
         struct decide_withheld *w = arena_zalloc(p->a, (value_count(withheld) + 1) * sizeof *w);
 
-        for (size_t i = 0; i < value_count(ignored); i++)
-                paths[i] = read_path(p, ignored->list.items[i]);
         for (size_t i = 0; i < value_count(withheld); i++) {
                 const struct value *v = withheld->list.items[i];
 
@@ -215,8 +229,6 @@ static void read_paths(struct playing *p, const struct value *ignored, const str
                 w[i].manager = value_text(value_getc(v, "manager"));
                 w[i].subresource = value_text(value_getc(v, "subresource"));
         }
-        p->in.ignored = paths;
-        p->in.ignored_count = value_count(ignored);
         p->in.withheld = w;
         p->in.withheld_count = value_count(withheld);
 }
@@ -242,17 +254,13 @@ static void read_paused(struct playing *p, const struct value *list) {
 /* As the agent does after an apply whose response was this object: the fingerprint is of what was sent. */
 static void take_fingerprint(struct playing *p, const struct value *desired, const struct value *live) {
         struct managed m = owners_of(p->a, live);
-        const struct schema *type = p->in.type;
         struct decide_input then = p->in;
         struct decision sent;
 
         then.desired = desired;
         then.live = live;
         assert_int_equal(decide(&then, p->a, &sent, NULL), 0);
-        if (!type)
-                type = schema_builtin(p->a, value_text(value_getc(desired, "apiVersion")),
-                                      value_text(value_getc(desired, "kind")));
-        assert_int_equal(fingerprint_of(&key, sent.effective, live, &m, type, p->a, &p->fingerprint, NULL), 0);
+        assert_int_equal(decide_fingerprint(&then, &sent, live, &m, p->a, &p->fingerprint, NULL), 0);
         p->in.fingerprint = &p->fingerprint;
 }
 
@@ -271,7 +279,7 @@ static void read_applied(struct playing *p, const struct value *applied) {
 
 static void read_settings(struct playing *p, const struct value *s) {
         ONLY_KEYS(p, s, "mode", "removeExtra", "adopted", "adoptArgoCD", "hold", "fingerprint", "foreignTracker",
-                  "override", "rules", "ignored", "withheld", "paused", "previous", "application");
+                  "override", "rules", "ignored", "tolerated", "withheld", "paused", "previous", "application");
         p->in.mode = read_mode(p, value_text(value_getc(s, "mode")));
         p->in.remove_extra = flag(s, "removeExtra");
         p->in.adopted = flag(s, "adopted");
@@ -282,7 +290,8 @@ static void read_settings(struct playing *p, const struct value *s) {
         if (value_getc(s, "override"))
                 p->in.override = value_text(value_getc(s, "override")).p;
         read_rules(p, value_getc(s, "rules"));
-        read_paths(p, value_getc(s, "ignored"), value_getc(s, "withheld"));
+        read_ignored(p, value_getc(s, "ignored"), value_getc(s, "tolerated"));
+        read_withheld(p, value_getc(s, "withheld"));
         read_paused(p, value_getc(s, "paused"));
         p->in.previous = named(p, value_getc(s, "previous"));
         if (flag(s, "fingerprint"))

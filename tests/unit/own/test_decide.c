@@ -347,7 +347,7 @@ static void an_ignored_path_inside_an_atomic_node_keeps_its_live_value(void **st
         struct decision d;
 
         (void)state;
-        in.ignored = &p;
+        in.ignored = &(struct ignored_path){ .path = p, .in_git = true, .in_live = true, .at_sync = true, .rule = "ignored" };
         in.ignored_count = 1;
         d = decided(&in);
         assert_int_equal(d.verdict, DECIDE_APPLY);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diff/ignore.h"
+
+#include "own/own_test.h"
+
+#include "arena_test.h"
+
+#define POD_SPEC(containers) "'spec':{'template':{'spec':{'containers':[" containers "]}}}"
+#define DEPLOYMENT(rest) "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'web','namespace':'shop'}," rest "}"
+
+/* One rule of pointers, NULL-ended. */
+static struct ignore_rule by_pointers(const char *const *texts, bool at_sync) {
+        struct pointer *p = arena_alloc(a, 16 * sizeof *p);
+        size_t n = 0;
+
+        for (; texts[n]; n++)
+                assert_int_equal(ignore_pointer_read(str_from(texts[n]), a, &p[n], NULL), 0);
+        return (struct ignore_rule){
+                .name = at_sync ? "respected" : "compared", .place = "cm.yaml:3", .at_sync = at_sync, .pointers = p,
+                .pointer_count = n,
+        };
+}
+#define BY_POINTERS(...) by_pointers((const char *const[]){ __VA_ARGS__, NULL }, false)
+
+static struct ignore_result found(const char *desired, const char *live, const struct ignore_rule *rules, size_t count,
+                                  const struct ignore_finding *findings) {
+        const struct value *git = json(a, desired);
+        struct ignore_input in = {
+                .desired = git,
+                .live = live ? json(a, live) : NULL,
+                .type = schema_builtin(a, value_text(value_getc(git, "apiVersion")), value_text(value_getc(git, "kind"))),
+                .rules = rules,
+                .rule_count = count,
+                .findings = findings,
+        };
+
+        return ignore_paths(&in, a);
+}
+
+/* The paths, one a line, with a letter for each object they were found in. */
+static const char *told(const struct ignore_result *r) {
+        _cleanup_(buf_done) struct buf b = buf_make(MIB);
+
+        for (size_t i = 0; i < r->count; i++) {
+                field_path_print(r->paths[i].path, &b);
+                buf_addf(&b, " %s%s%s\n", r->paths[i].in_git ? "g" : "", r->paths[i].in_live ? "l" : "",
+                         r->paths[i].at_sync ? " sync" : "");
+        }
+        return arena_str(a, buf_str(&b)).p;
+}
+
+static void a_pointer_names_the_item_that_stands_there_by_its_key(void **state) {
+        struct ignore_rule r = BY_POINTERS("/spec/template/spec/containers/1/image");
+        struct ignore_result f = found(DEPLOYMENT(POD_SPEC("{'name':'web','image':'w'},{'name':'proxy','image':'p'}")),
+                                       DEPLOYMENT(POD_SPEC("{'name':'proxy','image':'p'},{'name':'web','image':'w'}")), &r,
+                                       1, NULL);
+
+        (void)state;
+        assert_string_equal(told(&f), ".spec.template.spec.containers[name=\"proxy\"].image g\n"
+                                      ".spec.template.spec.containers[name=\"web\"].image l\n");
+        assert_int_equal(f.found[0], 2);
+}
+
+static void a_pointer_that_names_nothing_is_silent_and_counts_as_unfound(void **state) {
+        struct ignore_rule r[] = {
+                BY_POINTERS("/spec/paused"),
+                BY_POINTERS("/spec/replicas"),
+                BY_POINTERS("/spec/replicas/deeper"),
+                BY_POINTERS("/spec/template/spec/containers/01/image", "/spec/template/spec/containers/7", "/spec/template/spec/containers/-1"),
+        };
+        struct ignore_result f = found(DEPLOYMENT("'spec':{'replicas':2}"),
+                                       DEPLOYMENT(POD_SPEC("{'name':'web'},{'name':'b'}")), r, ARRAY_LEN(r), NULL);
+
+        (void)state;
+        assert_string_equal(told(&f), ".spec.replicas g\n");
+        assert_int_equal(f.found[0], 0);
+        assert_int_equal(f.found[1], 1);
+        assert_int_equal(f.found[2], 0);
+        assert_int_equal(f.found[3], 0);
+}
+
+static void names_with_slashes_and_tildes_are_escaped(void **state) {
+        struct ignore_rule r = BY_POINTERS("/metadata/annotations/example.com~1a~0b");
+        struct ignore_result f = found("{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'x','annotations':{'example.com/a~b':'1'}}}",
+                                       NULL, &r, 1, NULL);
+
+        (void)state;
+        assert_string_equal(told(&f), ".metadata.annotations.example.com/a~b g\n");
+}
+
+static void what_makes_an_object_that_object_is_never_ignored(void **state) {
+        static const char *const bad[] = { "", "/apiVersion", "/kind", "/metadata", "/metadata/name", "/metadata/namespace" };
+        struct pointer p;
+        const struct value *all = json(a, "[[],['kind'],['metadata'],['metadata','name'],['spec']]");
+        struct ignore_rule r = { .name = "program", .program_count = 1 };
+        struct ignore_finding finding = { all, all };
+        struct ignore_result f;
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+                assert_int_equal(ignore_pointer_read(str_from(bad[i]), a, &p, NULL), ERR_INVAL);
+        f = found(DEPLOYMENT("'spec':{}"), DEPLOYMENT("'spec':{}"), &r, 1, &finding);
+        assert_string_equal(told(&f), ".spec gl\n");
+        assert_int_equal(f.found[0], 2);
+}
+
+static void a_bad_pointer_is_told_with_what_may_be_meant(void **state) {
+        struct pointer p;
+        struct err err;
+
+        (void)state;
+        assert_int_equal(ignore_pointer_read(STR("spec/replicas"), a, &p, &err), ERR_INVAL);
+        assert_non_null(strstr(err.msg, "does not begin with /"));
+        assert_int_equal(ignore_pointer_read(STR(".spec.replicas"), a, &p, &err), ERR_INVAL);
+        assert_non_null(strstr(err.msg, "jqPathExpression"));
+        assert_int_equal(ignore_pointer_read(STR("/spec/a~2b"), a, &p, &err), ERR_INVAL);
+        assert_non_null(strstr(err.msg, "~0 nor ~1"));
+}
+
+static void a_program_s_finding_becomes_paths_of_either_object(void **state) {
+        struct ignore_rule r[] = { { .name = "one", .program_count = 2 }, { .name = "two", .program_count = 1 } };
+        struct ignore_finding findings[] = {
+                { json(a, "[['spec','template','spec','containers',0]]"), NULL },
+                { NULL, json(a, "[['spec','template','spec','containers',-1,'image'],['spec','nothing']]") },
+                { json(a, "[['spec','replicas'],['spec','replicas']]"), json(a, "[['spec','replicas'],[0],['spec',3],[null]]") },
+        };
+        struct ignore_result f = found(DEPLOYMENT("'spec':{'replicas':1,'template':{'spec':{'containers':[{'name':'web'}]}}}"),
+                                       DEPLOYMENT("'spec':{'replicas':2,'template':{'spec':{'containers':[{'name':'web'},{'name':'p','image':'i'}]}}}"),
+                                       r, ARRAY_LEN(r), findings);
+
+        (void)state;
+        assert_string_equal(told(&f), ".spec.template.spec.containers[name=\"web\"] g\n"
+                                      ".spec.template.spec.containers[name=\"p\"].image l\n"
+                                      ".spec.replicas gl\n");
+        assert_int_equal(f.found[0], 2);
+        assert_int_equal(f.found[1], 3);
+        assert_string_equal(f.paths[1].rule, "one");
+        assert_string_equal(f.paths[2].rule, "two");
+}
+
+static void a_rule_that_counts_at_sync_wins_over_one_that_does_not(void **state) {
+        struct ignore_rule r[] = {
+                BY_POINTERS("/spec/replicas", "/spec/paused"),
+                by_pointers((const char *const[]){ "/spec/replicas", NULL }, true),
+                BY_POINTERS("/spec/replicas"),
+        };
+        struct ignore_result f = found(DEPLOYMENT("'spec':{'replicas':1,'paused':true}"), NULL, r, ARRAY_LEN(r), NULL);
+
+        (void)state;
+        assert_string_equal(told(&f), ".spec.replicas g sync\n.spec.paused g\n");
+        assert_string_equal(f.paths[0].rule, "respected");
+        assert_string_equal(f.paths[1].rule, "compared");
+}
+
+static void items_without_keys_are_their_place(void **state) {
+        struct ignore_rule r = BY_POINTERS("/spec/template/spec/containers/0/args/1");
+        const char *object = DEPLOYMENT(POD_SPEC("{'name':'web','args':['a','b']}"));
+        struct ignore_result f = found(object, object, &r, 1, NULL);
+
+        (void)state;
+        assert_string_equal(told(&f), ".spec.template.spec.containers[name=\"web\"].args[1] gl\n");
+}
+
+static void string_data_of_a_secret_is_its_data(void **state) {
+        struct ignore_rule r = BY_POINTERS("/stringData/password");
+        struct ignore_result f =
+                found("{'apiVersion':'v1','kind':'Secret','metadata':{'name':'s'},'data':{'password':'eA=='}}", NULL, &r, 1, NULL);
+
+        (void)state;
+        assert_string_equal(told(&f), ".data.password g\n");
+        f = found("{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'s'},'data':{'password':'x'}}", NULL, &r, 1, NULL);
+        assert_int_equal(f.count, 0);
+}
+
+static void status_is_found_and_needs_no_path(void **state) {
+        struct ignore_rule r = BY_POINTERS("/status", "/status/replicas");
+        struct ignore_result f = found(DEPLOYMENT("'spec':{}"), DEPLOYMENT("'status':{'replicas':1}"), &r, 1, NULL);
+
+        (void)state;
+        assert_int_equal(f.count, 0);
+        assert_int_equal(f.found[0], 2);
+}
+
+static void more_paths_than_fit_are_counted(void **state) {
+        _cleanup_(buf_done) struct buf object = buf_make(MIB), paths = buf_make(MIB);
+        struct ignore_rule r = { .name = "all", .program_count = 1 };
+        struct ignore_finding finding = { 0 };
+
+        (void)state;
+        buf_addc(&object, "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'x'},'data':{");
+        buf_addc(&paths, "[");
+        for (int i = 0; i < IGNORE_MAX_PATHS + 7; i++) {
+                buf_addf(&object, "%s'k%d':'v'", i ? "," : "", i);
+                buf_addf(&paths, "%s['data','k%d']", i ? "," : "", i);
+        }
+        buf_addc(&object, "}}");
+        buf_addc(&paths, "]");
+        finding.in_git = json(a, paths.p);
+        struct ignore_result f = found(object.p, NULL, &r, 1, &finding);
+        assert_int_equal(f.count, IGNORE_MAX_PATHS);
+        assert_int_equal(f.left_out, 7);
+        assert_int_equal(f.found[0], IGNORE_MAX_PATHS + 7);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                CASE(a_pointer_names_the_item_that_stands_there_by_its_key),
+                CASE(a_pointer_that_names_nothing_is_silent_and_counts_as_unfound),
+                CASE(names_with_slashes_and_tildes_are_escaped),
+                CASE(what_makes_an_object_that_object_is_never_ignored),
+                CASE(a_bad_pointer_is_told_with_what_may_be_meant),
+                CASE(a_program_s_finding_becomes_paths_of_either_object),
+                CASE(a_rule_that_counts_at_sync_wins_over_one_that_does_not),
+                CASE(items_without_keys_are_their_place),
+                CASE(string_data_of_a_secret_is_its_data),
+                CASE(status_is_found_and_needs_no_path),
+                CASE(more_paths_than_fit_are_counted),
+        };
+
+        return cmocka_run_group_tests_name("ignore", tests, NULL, NULL);
+}
