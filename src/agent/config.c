@@ -8,17 +8,20 @@
 
 /* Problems. */
 
-void config_add_problem(struct config *c, struct config_problem p) {
-        size_t n = c->problem_count;
+void *config_grow(struct config *c, const void *list, size_t n, size_t size) {
+        char *all = (char *)list;
 
         /* Doubles at each power of two; the old places stay in the arena. */
         if ((n & (n - 1)) == 0) {
-                struct config_problem *all = arena_alloc(c->arena, (n ? 2 * n : 1) * sizeof(*all));
-
+                all = arena_alloc(c->arena, (n ? 2 * n : 1) * size);
                 if (n > 0)
-                        memcpy(all, c->problems, n * sizeof(*all));
-                c->problems = all;
+                        memcpy(all, list, n * size);
         }
+        return all;
+}
+
+void config_add_problem(struct config *c, struct config_problem p) {
+        c->problems = config_grow(c, c->problems, c->problem_count, sizeof p);
         c->problems[c->problem_count++] = p;
 }
 
@@ -71,6 +74,22 @@ void reader_notice(struct reader *r, uint32_t line, const char *fmt, ...) {
         config_add_problem(r->c, p);
 }
 
+void reader_warn(struct reader *r, uint32_t line, const char *fmt, ...) {
+        struct config_problem p = { .severity = CONFIG_WARNING, .place = place_of(r, line), .app = r->app };
+        va_list ap;
+
+        va_start(ap, fmt);
+        p.message = vformat(r->a, fmt, ap);
+        va_end(ap);
+        config_add_problem(r->c, p);
+}
+
+const char *reader_place(struct reader *r, uint32_t line) {
+        struct config_place p = place_of(r, line);
+
+        return arena_strf(r->a, "%.*s:%u", STR_FMT(p.file), p.line).p;
+}
+
 void config_problem_print(const struct config_problem *p, struct buf *out) {
         if (p->place.file.n > 0)
                 buf_addf(out, "%.*s:%u: ", STR_FMT(p->place.file), p->place.line);
@@ -103,28 +122,12 @@ struct str config_app_title(struct str ns, struct str name, struct arena *a) {
 }
 
 void config_add_app(struct config *c, const struct config_app *app) {
-        size_t n = c->app_count;
-
-        if ((n & (n - 1)) == 0) {
-                struct config_app *all = arena_alloc(c->arena, (n ? 2 * n : 1) * sizeof(*all));
-
-                if (n > 0)
-                        memcpy(all, c->apps, n * sizeof(*all));
-                c->apps = all;
-        }
+        c->apps = config_grow(c, c->apps, c->app_count, sizeof *app);
         c->apps[c->app_count++] = *app;
 }
 
 void config_add_repository(struct config *c, const struct config_repository *repo) {
-        size_t n = c->repository_count;
-
-        if ((n & (n - 1)) == 0) {
-                struct config_repository *all = arena_alloc(c->arena, (n ? 2 * n : 1) * sizeof(*all));
-
-                if (n > 0)
-                        memcpy(all, c->repositories, n * sizeof(*all));
-                c->repositories = all;
-        }
+        c->repositories = config_grow(c, c->repositories, c->repository_count, sizeof *repo);
         c->repositories[c->repository_count++] = *repo;
 }
 

@@ -23,12 +23,13 @@
 #define TRUCE_AGENT_CONFIG_H
 
 #include "base/option.h"
+#include "base/pointer.h"
 #include "manifest/protect.h"
 #include "own/policy.h"
 
 #define CONFIG_MAX_FILES 10000
 #define CONFIG_MAX_APPS 5000
-#define CONFIG_MAX_RULES 1000 /* of one list of ownership rules */
+#define CONFIG_MAX_RULES 1000 /* of one list of ownership rules, of ignore rules, or of what one of these holds */
 
 /* Where something was configured; file is empty for flags. */
 struct config_place {
@@ -75,6 +76,35 @@ struct config_rules {
         size_t count;
 };
 
+/* A jq program as the user wrote it; what it ignores is what `path(…)` of it gives. */
+struct config_program {
+        struct str text;
+        const char *place; /* "argocd-cm.yaml:12" */
+};
+
+/*
+ * One ignore rule: an element of an Application's `spec.ignoreDifferences`, or of the system's (argocd-cm:
+ * `resource.customizations.ignoreDifferences.<group>_<Kind>`, `.all`, and the older nested form).
+ */
+struct config_ignore {
+        const char *place;             /* "shop.yaml:12" */
+        const char *name;              /* for people: "ignoreDifferences" */
+        struct str group, kind;        /* globs (manifest/glob.h); an empty group is the core group alone */
+        struct str ns, object;         /* globs; empty: any */
+        const struct pointer *pointers;
+        size_t pointer_count;
+        const struct config_program *programs;
+        size_t program_count;
+        bool aggregated;               /* only roles that gather others' rules (aggregationRule) */
+        const char *const *managers;   /* whose fields are theirs: yielded, as a rule of ownership would */
+        size_t manager_count;
+};
+
+struct config_ignores {
+        const struct config_ignore *rules;
+        size_t count;
+};
+
 struct config_app {
         struct str name;
         bool name_is_guessed;      /* from flags without a name: two of them may mean one by accident */
@@ -103,6 +133,9 @@ struct config_app {
         bool suspended;            /* annotation argocd.argoproj.io/skip-reconcile: "true" */
         struct config_retry retry;
 
+        bool respect_ignores;          /* syncOptions RespectIgnoreDifferences=true: ignored at sync, too */
+        struct config_ignores own_ignores; /* spec.ignoreDifferences */
+        struct config_ignores ignores;     /* these and the system's; config_settle() */
         struct config_rules own_rules; /* annotation truce.dev/ownership of the document */
         struct policy policy;          /* own_rules, then the agent's; config_settle() */
 
@@ -171,7 +204,12 @@ struct config_app_flags {
 extern const struct option_def config_app_options[];
 extern const size_t config_app_option_count;
 
-enum config_severity { CONFIG_NOTICE, CONFIG_REFUSED, CONFIG_ERROR };
+enum config_severity {
+        CONFIG_NOTICE,
+        CONFIG_WARNING, /* it is used, and most likely not what was meant */
+        CONFIG_REFUSED,
+        CONFIG_ERROR,
+};
 
 /* What there is to tell about the documents, in the order of the files. REFUSED names an application in `app`. */
 struct config_problem {
@@ -189,6 +227,7 @@ struct config {
         size_t repository_count;
         struct config_project *projects;
         size_t project_count;
+        struct config_ignores ignores;       /* of argocd-cm, for all applications */
         struct config_problem *problems;
         size_t problem_count;
         size_t refused_count;                /* applications with a REFUSED problem, not in `apps` */

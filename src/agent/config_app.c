@@ -14,7 +14,7 @@ static const struct config_key keys[] = {
         { "spec.destination.name", USED },
         { "spec.destination.namespace", USED },
         { "spec.destination.server", USED },
-        { "spec.ignoreDifferences", SETTING_LATER, "rules for differences are not implemented yet" },
+        { "spec.ignoreDifferences", USED },
         { "spec.info", IRRELEVANT },
         { "spec.project", USED },
         { "spec.revisionHistoryLimit", IRRELEVANT },
@@ -170,6 +170,7 @@ static void read_sync_option(struct reader *r, struct config_app *app, const str
         case SETTING_USED:
                 app->create_namespace |= str_eqc(text, "CreateNamespace=true");
                 app->prune_disabled |= str_eqc(text, "Prune=false");
+                app->respect_ignores |= str_eqc(text, "RespectIgnoreDifferences=true");
                 break;
         }
 }
@@ -225,6 +226,7 @@ void config_read_app(struct reader *r) {
         read_policy(r, &app);
         read_annotations(r, &app);
         app.own_rules = config_read_app_rules(r);
+        app.own_ignores = config_read_app_ignores(r);
         if (r->refused)
                 r->c->refused_count++;
         else if (!r->bad)

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Argo CD's ConfigMaps. Their settings are not read yet: those that have no meaning here are passed over with the common
- * notice, those that would change what a sync does are errors, since they concern every application.
+ * Argo CD's ConfigMap argocd-cm. What has no meaning here is passed over with the common notice; what would change what a
+ * sync does and is not implemented is an error, since it concerns every application.
+ *
+ *   resource.customizations.<type>.<group>_<Kind>   one setting of one kind; of the core group only <Kind>; `all` is any
+ *   resource.customizations                         the older form: a map, "<group>/<Kind>" → type → setting, with globs
  */
 #include "agent/config_impl.h"
+#include "manifest/glob.h"
+
+#define CUSTOMIZATIONS "resource.customizations"
+#define IGNORE CUSTOMIZATIONS ".ignoreDifferences."
+#define COMPARE "resource.compareoptions"
 
 /* argocd-cm, by prefix; the longest that fits counts. */
 static const struct config_key prefixes[] = {
@@ -30,12 +38,14 @@ static const struct config_key prefixes[] = {
         { "oidc.", SETTING_IRRELEVANT, NULL },
         { "passwordPattern", SETTING_IRRELEVANT, NULL },
         { "project.links", SETTING_IRRELEVANT, NULL },
-        { "resource.compareoptions", SETTING_LATER, "compare options are not implemented yet" },
+        { COMPARE, SETTING_USED, NULL },
         { "resource.customLabels", SETTING_IRRELEVANT, NULL },
-        { "resource.customizations", SETTING_LATER, "resource customizations are not implemented yet" },
+        { CUSTOMIZATIONS, SETTING_USED, NULL },
         { "resource.customizations.actions.", SETTING_IRRELEVANT, NULL },
         { "resource.customizations.health.", SETTING_IRRELEVANT, NULL },
+        { IGNORE, SETTING_USED, NULL },
         { "resource.customizations.ignoreResourceUpdates.", SETTING_IRRELEVANT, NULL },
+        { "resource.customizations.knownTypeFields.", SETTING_LATER, "known types are not implemented yet" },
         { "resource.customizations.useOpenLibs.", SETTING_IRRELEVANT, NULL },
         { "resource.exclusions", SETTING_LATER, "exclusions are not implemented yet" },
         { "resource.ignoreResourceUpdatesEnabled", SETTING_IRRELEVANT, NULL },
@@ -66,10 +76,188 @@ static const struct config_key *find_prefix(struct str key) {
         return best;
 }
 
+static void unknown_key(struct reader *r, uint32_t line, const char *where, struct str key, const char *const *known,
+                        size_t count) {
+        const char *near = option_nearest(key, known, count);
+
+        reader_error(r, line, "unknown key %s%.*s%s%s%s", where, STR_FMT(key), near ? ", did you mean " : "",
+                     near ? near : "", near ? "?" : "");
+}
+
+/* --- resource.customizations -------------------------------------------------------------------------------------- */
+
+/* The kind that a key is about. */
+struct kind_key {
+        struct str group, kind;
+};
+
+/* "all", "<group>_<Kind>", "<Kind>" of the core group. */
+static bool read_id(struct reader *r, const struct value_member *m, struct str id, struct kind_key *ret) {
+        ptrdiff_t bar = str_find(id, '_', 0);
+
+        if (str_eqc(id, "all")) {
+                *ret = (struct kind_key){ STR("*"), STR("*") };
+                return true;
+        }
+        *ret = (struct kind_key){ str_sub(id, 0, bar < 0 ? 0 : (size_t)bar), str_sub(id, (size_t)(bar + 1), id.n) };
+        if (ret->kind.n && str_find(ret->kind, '_', 0) < 0)
+                return true;
+        reader_error(r, m->line, "%.*s: must end in <group>_<Kind>, <Kind> or all", STR_FMT(m->key));
+        return false;
+}
+
+static void read_ignore(struct reader *r, const struct value_member *m) {
+        const char *where = arena_str(r->a, m->key).p;
+        struct kind_key key;
+        uint32_t line_before;
+        const struct value *rule;
+
+        if (!read_id(r, m, str_sub(m->key, strlen(IGNORE), m->key.n), &key))
+                return;
+        rule = config_yaml_in(r, m, where, &line_before);
+        if (rule)
+                config_read_system_ignore(r, rule, where, line_before, key.group, key.kind);
+}
+
+/* The newer form of one setting replaces that of the older one. */
+static bool is_given_by_key(const struct reader *r, struct kind_key key) {
+        struct str name = str_eqc(key.group, "*") && str_eqc(key.kind, "*") ? STR("all") : key.kind;
+        struct str id = arena_strf(r->a, IGNORE "%.*s%s%.*s", STR_FMT(key.group), key.group.n ? "_" : "", STR_FMT(name));
+
+        if (str_eqc(name, "all"))
+                id = STR(IGNORE "all");
+        return value_get(value_getc(r->o->value, "data"), id) != NULL;
+}
+
+static void read_nested_ignore(struct reader *r, const struct value_member *m, const char *where, uint32_t line_before,
+                               struct kind_key key) {
+        struct value_member here = *m;
+        const struct value *rule = m->value;
+
+        here.line = line_before + m->line;
+        if (value_is(m->value, VALUE_STRING))
+                rule = config_yaml_in(r, &here, where, &line_before);
+        if (rule && !value_is(rule, VALUE_NULL) && !is_given_by_key(r, key))
+                config_read_system_ignore(r, rule, where, line_before, key.group, key.kind);
+}
+
+static void read_nested_type(struct reader *r, const struct value_member *m, const char *where, uint32_t line_before,
+                             struct kind_key key) {
+        static const char *const passed_over[] = { "health.lua", "health.lua.useOpenLibs", "useOpenLibs", "actions",
+                                                   "ignoreResourceUpdates" };
+        static const char *const known[] = { "ignoreDifferences", "knownTypeFields", "health.lua",
+                                             "health.lua.useOpenLibs", "useOpenLibs", "actions",
+                                             "ignoreResourceUpdates" };
+        uint32_t line = line_before + m->line;
+
+        for (size_t i = 0; i < ARRAY_LEN(passed_over); i++)
+                if (str_eqc(m->key, passed_over[i])) {
+                        if (r->irrelevant++ == 0)
+                                r->first_irrelevant = arena_strf(r->a, "%s: %s", where, passed_over[i]);
+                        return;
+                }
+        if (str_eqc(m->key, "ignoreDifferences"))
+                read_nested_ignore(r, m, arena_strf(r->a, "%s: ignoreDifferences", where).p, line_before, key);
+        else if (str_eqc(m->key, "knownTypeFields"))
+                reader_error(r, line, "%s: known types are not implemented yet", where);
+        else
+                unknown_key(r, line, arena_strf(r->a, "%s: ", where).p, m->key, known, ARRAY_LEN(known));
+}
+
+/* "<group>/<Kind>", "<Kind>" of the core group; globs. */
+static void read_nested_kind(struct reader *r, const struct value_member *m, uint32_t line_before) {
+        const char *where = arena_strf(r->a, CUSTOMIZATIONS ": %.*s", STR_FMT(m->key)).p;
+        ptrdiff_t slash = str_find(m->key, '/', 0);
+        struct kind_key key = { str_sub(m->key, 0, slash < 0 ? 0 : (size_t)slash),
+                                str_sub(m->key, (size_t)(slash + 1), m->key.n) };
+        struct err err;
+
+        if (glob_check(key.group, &err) < 0 || glob_check(key.kind, &err) < 0)
+                reader_error(r, line_before + m->line, "%s: %s", where, err.msg);
+        else if (!value_is(m->value, VALUE_MAP) && !value_is(m->value, VALUE_NULL))
+                reader_error(r, line_before + m->line, "%s must be a map, not a %s", where, value_kind_name(m->value->kind));
+        for (size_t i = 0; !r->bad && value_is(m->value, VALUE_MAP) && i < m->value->map.count; i++)
+                read_nested_type(r, &m->value->map.members[i], where, line_before, key);
+}
+
+static void read_nested(struct reader *r, const struct value_member *m) {
+        uint32_t line_before;
+        const struct value *kinds = config_yaml_in(r, m, CUSTOMIZATIONS, &line_before);
+
+        if (!kinds)
+                return;
+        if (!value_is(kinds, VALUE_MAP)) {
+                reader_error(r, m->line, CUSTOMIZATIONS " must be a map, not a %s", value_kind_name(kinds->kind));
+                return;
+        }
+        for (size_t i = 0; i < kinds->map.count; i++)
+                read_nested_kind(r, &kinds->map.members[i], line_before);
+}
+
+/* --- resource.compareoptions -------------------------------------------------------------------------------------- */
+
+/* What a ClusterRole holds that gathers others' rules is its controller's. */
+static void ignore_aggregated_roles(struct reader *r, uint32_t line) {
+        static const struct str rules[] = { { "rules", 5 } };
+        static const struct pointer pointer = { rules, 1 };
+
+        config_add_ignore(r->c, &(struct config_ignore){
+                .place = reader_place(r, line), .name = "ignoreAggregatedRoles", .group = STR("rbac.authorization.k8s.io"),
+                .kind = STR("*Role"), .pointers = &pointer, .pointer_count = 1, .aggregated = true,
+        });
+}
+
+static void read_compare_option(struct reader *r, const struct value_member *m, uint32_t line) {
+        static const char *const known[] = { "ignoreAggregatedRoles", "ignoreResourceStatusField",
+                                             "ignoreDifferencesOnResourceUpdates" };
+        bool is_flag = !str_eqc(m->key, "ignoreResourceStatusField");
+
+        for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+                if (!str_eqc(m->key, known[i]))
+                        continue;
+                if (is_flag && !value_is(m->value, VALUE_BOOL))
+                        reader_error(r, line, COMPARE ": %s must be true or false, not a %s", known[i],
+                                     value_kind_name(m->value->kind));
+                else if (i == 0 && m->value->boolean)
+                        ignore_aggregated_roles(r, line);
+                else if (!is_flag && !str_eqc(value_text(m->value), "all"))
+                        reader_notice(r, line, COMPARE ": ignoreResourceStatusField: status is never compared");
+                return;
+        }
+        unknown_key(r, line, COMPARE ": ", m->key, known, ARRAY_LEN(known));
+}
+
+static void read_compare_options(struct reader *r, const struct value_member *m) {
+        uint32_t line_before;
+        const struct value *map = config_yaml_in(r, m, COMPARE, &line_before);
+
+        if (map && !value_is(map, VALUE_MAP))
+                reader_error(r, m->line, COMPARE " must be a map, not a %s", value_kind_name(map->kind));
+        for (size_t i = 0; value_is(map, VALUE_MAP) && i < map->map.count; i++)
+                read_compare_option(r, &map->map.members[i], line_before + map->map.members[i].line);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static void read_used(struct reader *r, const struct value_member *m) {
+        if (str_eqc(m->key, COMPARE))
+                read_compare_options(r, m);
+        else if (str_eqc(m->key, CUSTOMIZATIONS))
+                read_nested(r, m);
+        else if (str_starts(m->key, STR(IGNORE)))
+                read_ignore(r, m);
+        else
+                reader_error(r, m->line, "unknown key data.%.*s: the types of " CUSTOMIZATIONS ".<type>.<group>_<Kind> are "
+                             "actions, health, ignoreDifferences, ignoreResourceUpdates, knownTypeFields and useOpenLibs",
+                             STR_FMT(m->key));
+}
+
 static void read_setting(struct reader *r, const struct value_member *m) {
         const struct config_key *key = find_prefix(m->key);
-        const char *names[ARRAY_LEN(prefixes)], *near;
+        const char *names[ARRAY_LEN(prefixes)];
 
+        if (key && key->class == SETTING_USED)
+                read_used(r, m);
         if (key && key->class == SETTING_LATER && value_text(m->value).n > 0)
                 reader_error(r, m->line, "%.*s: %s", STR_FMT(m->key), key->reason);
         if (key && key->class == SETTING_IRRELEVANT && r->irrelevant++ == 0)
@@ -78,9 +266,7 @@ static void read_setting(struct reader *r, const struct value_member *m) {
                 return;
         for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
                 names[i] = prefixes[i].path;
-        near = option_nearest(m->key, names, ARRAY_LEN(prefixes));
-        reader_error(r, m->line, "unknown key data.%.*s%s%s%s", STR_FMT(m->key), near ? ", did you mean " : "",
-                     near ? near : "", near ? "?" : "");
+        unknown_key(r, m->line, "data.", m->key, names, ARRAY_LEN(names));
 }
 
 void config_read_configmap(struct reader *r) {

@@ -30,6 +30,11 @@ void reader_error(struct reader *r, uint32_t line, const char *fmt, ...) PRINTF_
 /* Known, but not implemented: the document cannot be used. For an Application a REFUSED problem is noted. */
 void reader_refuse(struct reader *r, uint32_t line, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void reader_notice(struct reader *r, uint32_t line, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void reader_warn(struct reader *r, uint32_t line, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* "file:line" of the document at hand, in the arena. */
+const char *reader_place(struct reader *r, uint32_t line);
+/* Room for one more behind the `n` elements of a list that only this makes. */
+void *config_grow(struct config *c, const void *list, size_t n, size_t size);
 void config_add_problem(struct config *c, struct config_problem p);
 
 /* config_keys.c: the keys a document may have, with dots for maps; a key whose children are listed is a map. */
@@ -50,6 +55,22 @@ void config_text(struct reader *r, const char *path, struct str *ret);
 void config_bool(struct reader *r, const char *path, bool *ret);
 void config_number(struct reader *r, const char *path, int64_t min, int64_t max, int64_t *ret);
 void config_duration(struct reader *r, const char *path, int64_t *ret_ms);
+
+/*
+ * YAML that is the text of a value (`key: |`). Lines of the result count from `*ret_line_before` + 1 in the file. NULL: it
+ * is empty, or an error was told, as `where`.
+ */
+const struct value *config_yaml_in(struct reader *r, const struct value_member *m, const char *where,
+                                   uint32_t *ret_line_before);
+
+/* config_ignore.c: `spec.ignoreDifferences`. */
+struct config_ignores config_read_app_ignores(struct reader *r);
+/* The rule of argocd-cm for one kind, `value` is the map; lines as above. */
+void config_read_system_ignore(struct reader *r, const struct value *value, const char *where, uint32_t line_before,
+                               struct str group, struct str kind);
+
+/* Adds a rule for all applications. */
+void config_add_ignore(struct config *c, const struct config_ignore *rule);
 
 /* config_ownership.c: a list of ownership rules. `where` names it in messages; its lines stand after `line_before`. */
 struct config_rules config_read_rules(struct reader *r, const struct value *list, const char *where,

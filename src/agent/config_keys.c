@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/config_impl.h"
 #include "base/duration.h"
+#include "base/yaml.h"
 
 #define MAX_KEYS 128
 
@@ -181,4 +182,35 @@ void config_duration(struct reader *r, const char *path, int64_t *ret_ms) {
                 wrong_type(r, path, "a duration", v);
         else if (!duration_parse(value_is(v, VALUE_INT) ? value_canonical(r->a, v) : v->text, ret_ms))
                 reader_error(r, config_line(r, path), "%s must be a duration such as 5s or 3m", path);
+}
+
+/* Texts. */
+
+/* A block of text begins on the line after its key's; any other text on the very line. */
+static uint32_t line_before(const struct value_member *m) {
+        bool block = str_find(m->value->text, '\n', 0) >= 0;
+
+        return m->line ? m->line - (block ? 0 : 1) : 0;
+}
+
+const struct value *config_yaml_in(struct reader *r, const struct value_member *m, const char *where,
+                                   uint32_t *ret_line_before) {
+        const struct yaml_document *docs;
+        size_t count;
+        struct err err;
+
+        *ret_line_before = 0;
+        if (!value_is(m->value, VALUE_STRING)) {
+                reader_error(r, m->line, "%s must be text that holds YAML, not a %s", where, value_kind_name(m->value->kind));
+                return NULL;
+        }
+        *ret_line_before = line_before(m);
+        if (yaml_parse(m->value->text, r->a, &docs, &count, &err) < 0 || count > 1) {
+                reader_error(r, m->line, "%s: %s", where, count > 1 ? "more than one document" : err.msg);
+                return NULL;
+        }
+        for (size_t i = 0; count && i < docs[0].note_count; i++)
+                reader_error(r, *ret_line_before + docs[0].notes[i].line, "%s: the key \"%.*s\" is given twice", where,
+                             STR_FMT(docs[0].notes[i].key));
+        return count && !value_is(docs[0].value, VALUE_NULL) ? docs[0].value : NULL;
 }

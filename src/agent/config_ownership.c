@@ -6,7 +6,6 @@
  *      objectName: web, application: shop, path: '.spec.template.metadata.annotations', action: yield}
  */
 #include "agent/config_impl.h"
-#include "base/yaml.h"
 
 #define AT(field) offsetof(struct policy_rule, field)
 
@@ -191,7 +190,7 @@ static void read_rule(struct rules_reader *x, const struct value *map) {
                         read_member(x, &map->map.members[i]);
         if (!value_getc(map, "action"))
                 reader_error(x->r, x->line, "%s: action is missing: take, yield or report", x->where);
-        x->rule.place = arena_strf(x->r->a, "%.*s:%u", STR_FMT(x->r->o->file), x->line).p;
+        x->rule.place = reader_place(x->r, x->line);
         if (!x->rule.name)
                 x->rule.name = x->rule.place;
         warn_of_all(x);
@@ -234,30 +233,11 @@ static void check_annotation(struct reader *r, const struct value_member *m) {
                      near ? near : "", near ? "?" : "");
 }
 
-/* A block of text begins on the line after its key's; any other text on the very line. */
-static uint32_t line_before(const struct value_member *m) {
-        bool block = str_find(m->value->text, '\n', 0) >= 0;
-
-        return m->line ? m->line - (block ? 0 : 1) : 0;
-}
-
 static struct config_rules read_annotation(struct reader *r, const struct value_member *m) {
-        const struct yaml_document *docs;
-        size_t count;
-        struct err err;
+        uint32_t line_before;
+        const struct value *list = config_yaml_in(r, m, OWNERSHIP, &line_before);
 
-        if (!value_is(m->value, VALUE_STRING)) {
-                reader_error(r, m->line, OWNERSHIP " must be text: a list of rules in YAML");
-                return (struct config_rules){ NULL, 0 };
-        }
-        if (yaml_parse(m->value->text, r->a, &docs, &count, &err) < 0 || count > 1) {
-                reader_error(r, m->line, OWNERSHIP ": %s", count > 1 ? "more than one document" : err.msg);
-                return (struct config_rules){ NULL, 0 };
-        }
-        for (size_t i = 0; count && i < docs[0].note_count; i++)
-                reader_error(r, line_before(m) + docs[0].notes[i].line, OWNERSHIP ": the key \"%.*s\" is given twice",
-                             STR_FMT(docs[0].notes[i].key));
-        return config_read_rules(r, count ? docs[0].value : NULL, OWNERSHIP, line_before(m));
+        return config_read_rules(r, list, OWNERSHIP, line_before);
 }
 
 struct config_rules config_read_app_rules(struct reader *r) {

@@ -171,6 +171,18 @@ static void settle_rules(const struct config *c, struct config_app *app) {
         app->policy = (struct policy){ rules, own.count + all.count };
 }
 
+/* All of them count; none can take another back. */
+static void settle_ignores(const struct config *c, struct config_app *app) {
+        struct config_ignores own = app->own_ignores, all = c->ignores;
+        struct config_ignore *rules = arena_alloc(c->arena, (own.count + all.count + 1) * sizeof *rules);
+
+        if (own.count)
+                memcpy(rules, own.rules, own.count * sizeof *rules);
+        if (all.count)
+                memcpy(rules + own.count, all.rules, all.count * sizeof *rules);
+        app->ignores = (struct config_ignores){ rules, own.count + all.count };
+}
+
 void config_settle(struct config *c) {
         size_t kept = 0;
 
@@ -178,6 +190,7 @@ void config_settle(struct config *c) {
                 struct config_app app = c->apps[i];
 
                 settle_rules(c, &app);
+                settle_ignores(c, &app);
                 if (settle_app(c, &app, kept))
                         c->apps[kept++] = app;
         }

@@ -220,6 +220,7 @@ static int look(struct op *op, struct str whole, struct err *err) {
                 return r;
         if (op->item->previous)
                 json_parse(str_from(op->item->previous), op->arena, &op->in.previous, NULL);
+        op_ignore(op);
         op->in.foreign_tracker = foreign_tracker(op);
         op->in.replicas_hold = op->in.live && item_is_held(op->item); /* a new object gets Git's number */
         return 0;

@@ -84,4 +84,7 @@ void op_remember_removed(struct op *op);
  */
 void op_note_converged(struct op *op);
 
+/* op_ignore.c: what may differ, and what trusted managers own; `in` is filled in but for that. */
+void op_ignore(struct op *op);
+
 #endif

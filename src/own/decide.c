@@ -206,6 +206,13 @@ int desk_open(struct desk *d, const struct decide_input *in, struct arena *a, st
         return 0;
 }
 
+static const struct ignored_path *tolerated_at(const struct desk *d, struct field_path p) {
+        for (size_t i = 0; i < d->in->ignored_count; i++)
+                if (!d->in->ignored[i].at_sync && field_path_covers(d->in->ignored[i].path, p))
+                        return &d->in->ignored[i];
+        return NULL;
+}
+
 struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p) {
         const struct scale_path *scaled = desk_scaled_at(d, p);
         struct policy_question q = {
@@ -219,7 +226,11 @@ struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *
                 .scale = scaled ? &scaled->state : NULL,
         };
 
-        return policy_decide(d->in->policy, &q);
+        struct policy_answer answer = policy_decide(d->in->policy, &q);
+        const struct ignored_path *ignored = answer.action == POLICY_REPORT ? tolerated_at(d, p) : NULL;
+
+        /* Nobody wants to hear of a path that may differ. */
+        return ignored ? (struct policy_answer){ POLICY_YIELD, answer.class, ignored->rule, ignored->place } : answer;
 }
 
 static const struct value *with_metadata(struct desk *d, const struct value *body, const char *name) {
@@ -302,10 +313,7 @@ bool desk_is_yielded(const struct desk *d, struct field_path p) {
 }
 
 bool desk_is_let_be(const struct desk *d, struct field_path p) {
-        for (size_t i = 0; i < d->tolerated.count; i++)
-                if (field_path_covers(d->tolerated.paths[i], p))
-                        return true;
-        return desk_is_yielded(d, p);
+        return tolerated_at(d, p) || desk_is_yielded(d, p);
 }
 
 static bool is_removed_by_commit(const struct desk *d, struct field_path p) {

@@ -23,30 +23,37 @@ static int add_app(struct config *c, const struct value *app, struct err *err) {
         return config_add_flags(c, &flags, err);
 }
 
-/* An Agent document with this spec. */
-static int read_agent(const struct value *spec, struct config **ret, struct err *err) {
+/* An Agent document with this spec, and Argo CD's documents. */
+static int read_documents(const struct value *spec, const struct value *documents, struct config **ret, struct err *err) {
         static const char head[] = "{\"apiVersion\":\"truce.dev/v1alpha1\",\"kind\":\"Agent\",\"metadata\":{\"name\":\"a\"},\"spec\":";
         _cleanup_(buf_done) struct buf text = buf_make(1 << 20);
 
-        buf_addc(&text, head);
-        value_print(spec, &text);
-        buf_addch(&text, '}');
-        int r = config_load_text(buf_str(&text), STR("agent"), ret, err);
+        if (spec) {
+                buf_addc(&text, head);
+                value_print(spec, &text);
+                buf_addc(&text, "}\n---\n");
+        }
+        for (size_t i = 0; i < value_count(documents); i++) {
+                value_print(documents->list.items[i], &text);
+                buf_addc(&text, "\n---\n");
+        }
+        int r = config_load_text(buf_str(&text), STR("config"), ret, err);
 
         if (r < 0)
-                err_set(err, ERR_INVAL, "line %u, agent: %.*s", spec->line, STR_FMT((*ret)->problems[0].message));
+                err_set(err, ERR_INVAL, "line %u, agent or documents: %.*s", spec ? spec->line : documents->line,
+                        STR_FMT((*ret)->problems[0].message));
         return r;
 }
 
 struct config *config_of(const struct value *scenario, const struct value *agent, struct err *err) {
-        const struct value *apps = value_getc(scenario, "apps");
+        const struct value *apps = value_getc(scenario, "apps"), *documents = value_getc(scenario, "documents");
         _cleanup_(config_freep) struct config *c = NULL;
         int r = 0;
 
         if (!agent)
                 agent = value_getc(scenario, "agent");
-        if (agent)
-                r = read_agent(agent, &c, err);
+        if (agent || documents)
+                r = read_documents(agent, documents, &c, err);
         else
                 c = config_new();
         if (r < 0)
@@ -55,7 +62,7 @@ struct config *config_of(const struct value *scenario, const struct value *agent
         c->agent.ns = STR(SIM_NAMESPACE);
         for (size_t i = 0; r == 0 && i < value_count(apps); i++)
                 r = add_app(c, apps->list.items[i], err);
-        if (r == 0 && !apps)
+        if (r == 0 && !apps && !c->app_count)
                 r = add_app(c, NULL, err);
         if (r < 0)
                 return NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The agent's configuration as a scenario gives it: `agent` has the keys of an Agent document's spec, `apps` is a list of
- * applications; without one there is "shop": path app of branch main, namespace shop, with prune and self-heal.
+ * applications; `documents` are Argo CD's (Application, the ConfigMap argocd-cm …). Without an application there is "shop":
+ * path app of branch main, namespace shop, with prune and self-heal.
  */
 #ifndef TRUCE_SIM_CONFIG_OF_H
 #define TRUCE_SIM_CONFIG_OF_H

@@ -54,6 +54,7 @@ static const struct word top_words[] = {
         { "apps", WORD_MAPS, .in = app_words },
         { "bare", WORD_FLAG },
         { "cluster", WORD_OBJECTS },
+        { "documents", WORD_OBJECTS },
         { "controllers", WORD_FLAG },
         { "before", WORD_MAPS },
         { "start", WORD_COMMIT },

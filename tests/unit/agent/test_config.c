@@ -53,7 +53,7 @@ static void must_load(struct fixture *f, const char *text) {
 
 /* All problems, one a line, each with its severity in front. */
 static const char *problems(struct fixture *f) {
-        static const char *const words[] = { "notice ", "refused ", "error " };
+        static const char *const words[] = { "notice ", "warning ", "refused ", "error " };
 
         buf_clear(&f->text);
         for (size_t i = 0; i < f->c->problem_count; i++) {
@@ -170,9 +170,9 @@ static const struct {
         { SOURCE "    kustomize: {namePrefix: x}\n",
           "refused apps.yaml:9: application argocd/shop is not run: spec.source.kustomize: Kustomize is not implemented "
           "yet\n" },
-        { SOURCE "  ignoreDifferences: [{kind: X}]\n",
-          "refused apps.yaml:9: application argocd/shop is not run: spec.ignoreDifferences: rules for differences are "
-          "not implemented yet\n" },
+        { SOURCE "  ignoreDifferences: [{kind: X, jqPathExpressions: [.spec]}]\n",
+          "refused apps.yaml:9: application argocd/shop is not run: spec.ignoreDifferences: jqPathExpressions are not "
+          "implemented yet\n" },
         { "  sources: [{repoURL: x}]\n",
           "refused apps.yaml:7: application argocd/shop is not run: spec.sources: several sources are not implemented "
           "yet\n" },
