@@ -197,7 +197,7 @@ const struct value *config_yaml_in(struct reader *r, const struct value_member *
                                    uint32_t *ret_line_before) {
         const struct yaml_document *docs;
         size_t count;
-        struct err err;
+        struct err err = { 0 };
 
         *ret_line_before = 0;
         if (!value_is(m->value, VALUE_STRING)) {
@@ -206,7 +206,10 @@ const struct value *config_yaml_in(struct reader *r, const struct value_member *
         }
         *ret_line_before = line_before(m);
         if (yaml_parse(m->value->text, r->a, &docs, &count, &err) < 0 || count > 1) {
-                reader_error(r, m->line, "%s: %s", where, count > 1 ? "more than one document" : err.msg);
+                struct str message = count > 1 ? STR("more than one document") : str_from(err.msg);
+                uint32_t line = yaml_take_line(&message);
+
+                reader_error(r, line ? *ret_line_before + line : m->line, "%s: %.*s", where, STR_FMT(message));
                 return NULL;
         }
         for (size_t i = 0; count && i < docs[0].note_count; i++)

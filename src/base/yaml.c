@@ -662,3 +662,14 @@ int yaml_parse(struct str text, struct arena *a, const struct yaml_document **re
         reader_done(&r);
         return e;
 }
+
+uint32_t yaml_take_line(struct str *message) {
+        ptrdiff_t colon = str_find(*message, ':', 0);
+        uint64_t line;
+
+        if (!str_starts(*message, STR("line ")) || colon < 0 ||
+            !str_to_u64(str_sub(*message, 5, (size_t)colon), &line) || line > UINT32_MAX)
+                return 0;
+        *message = str_trim(str_sub(*message, (size_t)colon + 1, message->n));
+        return (uint32_t)line;
+}

@@ -54,4 +54,7 @@ int yaml_parse(struct str text, struct arena *a, const struct yaml_document **re
  */
 void yaml_print(const struct value *v, struct buf *out);
 
+/* Cuts "line N: " off the front of an error's message; 0: it names none. */
+uint32_t yaml_take_line(struct str *message);
+
 #endif

@@ -175,22 +175,10 @@ static bool is_irrelevant(struct str text, const struct yaml_document *docs, siz
                !names_a_type(text) && !is_utf16(text);
 }
 
-/* Cuts "line N: " off the front of a parser's message. */
-static uint32_t take_line(struct str *message) {
-        ptrdiff_t colon = str_find(*message, ':', 0);
-        uint64_t line;
-
-        if (!str_starts(*message, STR("line ")) || colon < 0 ||
-            !str_to_u64(str_sub(*message, 5, (size_t)colon), &line) || line > UINT32_MAX)
-                return 0;
-        *message = str_trim(str_sub(*message, (size_t)colon + 1, message->n));
-        return (uint32_t)line;
-}
-
 /* `line` counts unless the message names one. */
 static void broken(struct making *m, const struct err *err, uint32_t line) {
         struct str message = str_from(err->msg);
-        uint32_t named = take_line(&message);
+        uint32_t named = yaml_take_line(&message);
 
         m->o = (struct manifest_object){ 0 };
         m->title = (struct str){ 0 };
