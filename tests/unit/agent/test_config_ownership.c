@@ -181,7 +181,7 @@ static void mistakes_in_an_annotation_have_the_lines_of_the_file(void **state) {
                 { "    truce.dev/ownership: |\n      - manager: a\n        action: yield\n      - manager: b\n        acton: take\n",
                   "c.yaml:10: application shop: truce.dev/ownership: unknown key acton, did you mean action?" },
                 { "    truce.dev/ownership: '[{action: tak}]'\n", "c.yaml:6: application shop: truce.dev/ownership: unknown action" },
-                { "    truce.dev/ownership: '[{action: '\n", "c.yaml:6: application shop: truce.dev/ownership: line " },
+                { "    truce.dev/ownership: '[{action: '\n", "c.yaml:7: application shop: truce.dev/ownership: while parsing " },
                 { "    truce.dev/ownership: 'take'\n", "truce.dev/ownership must be a list" },
                 { "    truce.dev/ownership: |\n      - manager: b\n        action: take\n        action: yield\n",
                   "c.yaml:9: application shop: truce.dev/ownership: the key \"action\" is given twice" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diff/ignore.h"
 
-#include "own/own_test.h"
+#include "../own/own_test.h"
 
 #include "arena_test.h"
 
