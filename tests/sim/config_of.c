@@ -40,8 +40,8 @@ static int read_documents(const struct value *spec, const struct value *document
         int r = config_load_text(buf_str(&text), STR("config"), ret, err);
 
         if (r < 0)
-                err_set(err, ERR_INVAL, "line %u, agent or documents: %.*s", spec ? spec->line : documents->line,
-                        STR_FMT((*ret)->problems[0].message));
+                err_set(err, ERR_INVAL, "line %u, %s: %.*s", spec ? spec->line : documents->line,
+                        spec ? "agent" : "documents", STR_FMT((*ret)->problems[0].message));
         return r;
 }
 
