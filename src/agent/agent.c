@@ -137,6 +137,12 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
         agent->hooks.trouble(agent->ctx, app, what, err);
 }
 
+static void on_remark(void *ctx, struct app *app, const char *place, const char *text) {
+        struct agent *agent = ctx;
+
+        agent->hooks.remark(agent->ctx, app, place, text);
+}
+
 static void on_status(void *ctx, struct app *app, struct str old, struct buf *out) {
         entry_status(agent_entry_of(ctx, app), old, out);
 }
@@ -318,7 +324,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         struct app_env env = {
                 .loop = l, .client = agent->client, .cluster = agent->cluster, .store = agent->store,
                 .scalers = agent->scalers, .agent = &config->agent, .ctx = agent,
-                .hooks = { on_outcome, on_waiting, on_settled, on_observed, on_status, on_trouble,
+                .hooks = { on_outcome, on_waiting, on_settled, on_observed, on_status, on_trouble, on_remark,
                            agent_rival, agent_given_up, agent_knows_scalers, agent_others_begin, agent_other, agent_others_known,
                            agent_unread_by, on_rebind, on_loaded },
                 .read_only = options->read_only,

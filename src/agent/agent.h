@@ -47,6 +47,8 @@ struct agent_hooks {
         void (*observed)(void *ctx, struct app *app, const struct agent_timeline *timeline);
         /* Something of the whole does not work now; `what` names it ("git", "discovery", "inventory", …). Tried again. */
         void (*trouble)(void *ctx, struct app *app, const char *what, const struct err *err);
+        /* A setting at `place` ("file:line") does not do what it says; told once. */
+        void (*remark)(void *ctx, struct app *app, const char *place, const char *text);
 };
 
 /* The same with a function that does nothing in each empty place: for those who pass calls on. */

@@ -41,6 +41,13 @@ static void no_trouble(void *ctx, struct app *app, const char *what, const struc
         (void)err;
 }
 
+static void no_remark(void *ctx, struct app *app, const char *place, const char *text) {
+        (void)ctx;
+        (void)app;
+        (void)place;
+        (void)text;
+}
+
 struct agent_hooks agent_hooks_completed(const struct agent_hooks *hooks) {
         return (struct agent_hooks){
                 .outcome = hooks->outcome ? hooks->outcome : no_outcome,
@@ -49,5 +56,6 @@ struct agent_hooks agent_hooks_completed(const struct agent_hooks *hooks) {
                 .settled = hooks->settled ? hooks->settled : no_settled,
                 .observed = hooks->observed ? hooks->observed : no_observed,
                 .trouble = hooks->trouble ? hooks->trouble : no_trouble,
+                .remark = hooks->remark ? hooks->remark : no_remark,
         };
 }

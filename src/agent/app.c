@@ -28,6 +28,7 @@ struct app *app_new(const struct app_env *env, const struct config_app *config) 
         app->pump = loop_timer_new(env->loop, pump, app);
         app->retry = loop_timer_new(env->loop, app_retry_due, app);
         app->status = buf_make(STORE_MAX_STATUS_BYTES);
+        app->ignore_uses = mem_zalloc((config->own_ignores.count + 1) * sizeof *app->ignore_uses);
         return app;
 }
 
@@ -48,6 +49,7 @@ void app_free(struct app *app) {
         desired_set_free(app->desired);
         desired_set_free(app->remembered);
         free(app->crds);
+        free(app->ignore_uses);
         told_clear(&app->told_crd);
         told_clear(&app->told_slow);
         app_fights_free(app);
@@ -343,6 +345,7 @@ static void settle(struct app *app) {
                         return;
         }
         app->settled = true;
+        app_tell_idle_ignores(app);
         if (!app->acted_on)
                 forget_previous(app);
         app->env.hooks.settled(app->env.ctx, app, app->prune_err.code ? &app->prune_err : NULL);

@@ -136,6 +136,8 @@ struct app_hooks {
          * Where nothing is ever written, "namespace": it is missing.
          */
         void (*trouble)(void *ctx, struct app *app, const char *what, const struct err *err);
+        /* A setting at `place` ("file:line") does not do what it says: told when the first set has settled. */
+        void (*remark)(void *ctx, struct app *app, const char *place, const char *text);
         /*
          * Two applications may want one object: the name of the one it belongs to instead of `app`, empty: none.
          * `tracked_by` is the instance that the live object's marks name; without one the first in the configuration wins.

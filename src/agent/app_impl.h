@@ -54,6 +54,7 @@ struct item {
         int64_t hold_until_ms;  /* replicas are not taken back before; 0: no hold was begun */
         char *previous;         /* text of what Git wanted before, until what changed since is acted on; may be NULL */
         bool again;             /* something changed while it was RUNNING */
+        bool ignores_sought;    /* ignore rules were evaluated on it */
         bool look_only;         /* self-heal is off: drift is told, not healed */
         bool read_first;        /* GET it before deciding: the cache may not know it */
         uint64_t epoch;         /* of cluster_begin_epoch() when it became desired */
@@ -81,6 +82,12 @@ struct queue {
 struct told {
         char *what;
         int64_t at_ms;
+};
+
+/* What came of one ignore rule of the application's own, over all its objects. */
+struct ignore_use {
+        size_t found;    /* paths */
+        size_t managers; /* of its managers, those that own something */
 };
 
 struct look;
@@ -117,6 +124,8 @@ struct app {
         const struct desired **crds;  /* of the set in force */
         size_t crd_count;
         bool parked_told;             /* of this set */
+        struct ignore_use *ignore_uses; /* of config->own_ignores */
+        bool ignores_told;
         struct types *types;
         struct loop_timer *pump, *retry;
         int64_t wake_at_ms;           /* when `retry` fires, while it runs */
@@ -190,6 +199,10 @@ const struct kube_resource *app_served_resource(const struct app *app, const str
 /* Why it is parked, with what may be meant instead; a constant or in the arena. */
 const char *app_parked_reason(const struct app *app, const struct desired *d, struct arena *a);
 bool app_look_for_parked_kinds(struct app *app);
+/* Which of its own ignore rules do nothing; once. */
+void app_tell_idle_ignores(struct app *app);
+/* Does the rule speak of it? `d` has an identity; whether it gathers roles is not looked at. */
+bool app_ignore_selects(const struct config_ignore *rule, const struct desired *d);
 void app_forget_parked_kinds(struct app *app);
 void app_tell_parked(struct app *app);
 /* Stores the inventory with this status text. */

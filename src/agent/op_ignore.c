@@ -3,7 +3,6 @@
 #include "agent/op_impl.h"
 
 #include "diff/ignore.h"
-#include "manifest/glob.h"
 
 /* The rules that speak of the object, as indexes of the application's. */
 struct selection {
@@ -12,20 +11,13 @@ struct selection {
         size_t managers;
 };
 
-static bool fits(struct str glob, struct str name) {
-        return !glob.n || glob_match(glob, name);
-}
 
 static bool is_aggregated(const struct op *op) {
         return value_getc(op->in.desired, "aggregationRule") || value_getc(op->in.live, "aggregationRule");
 }
 
 static bool speaks_of(const struct op *op, const struct config_ignore *rule) {
-        const struct desired *d = op->item->desired;
-
-        return (rule->group.n ? glob_match(rule->group, d->gvk.group) : !d->gvk.group.n) &&
-               glob_match(rule->kind, d->gvk.kind) && fits(rule->ns, d->ns) && fits(rule->object, d->name) &&
-               (!rule->aggregated || is_aggregated(op));
+        return app_ignore_selects(rule, op->item->desired) && (!rule->aggregated || is_aggregated(op));
 }
 
 static struct selection select_rules(const struct op *op) {
@@ -60,6 +52,31 @@ static void trust_managers(struct op *op, const struct selection *s) {
         op->in.policy = policy;
 }
 
+static size_t owning_managers(const struct op *op, const struct config_ignore *rule) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < rule->manager_count; i++)
+                for (size_t k = 0; k < op->managed.count; k++)
+                        if (op->in.live && str_eqc(op->managed.entries[k].manager, rule->managers[i])) {
+                                count++;
+                                break;
+                        }
+        return count;
+}
+
+/* The application's own rules come first. */
+static void note_uses(struct op *op, const struct selection *s, const struct ignore_result *found) {
+        struct app *app = op->app;
+
+        op->item->ignores_sought = true;
+        for (size_t i = 0; i < s->count && s->rules[i] < app->config->own_ignores.count; i++) {
+                struct ignore_use *use = &app->ignore_uses[s->rules[i]];
+
+                use->found += found->found[i];
+                use->managers += owning_managers(op, &app->config->ignores.rules[s->rules[i]]);
+        }
+}
+
 static void find_paths(struct op *op, const struct selection *s) {
         const struct config_app *app = op->app->config;
         struct ignore_rule *rules = arena_alloc(op->arena, (s->count + 1) * sizeof *rules);
@@ -81,6 +98,7 @@ static void find_paths(struct op *op, const struct selection *s) {
                 op->arena);
         op->in.ignored = found.paths;
         op->in.ignored_count = found.count;
+        note_uses(op, s, &found);
 }
 
 void op_ignore(struct op *op) {

@@ -54,6 +54,12 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
         show_trouble(d->show, app, err);
 }
 
+static void on_remark(void *ctx, struct app *app, const char *place, const char *text) {
+        struct diff *d = ctx;
+
+        show_setting(d->show, app, place, text);
+}
+
 static int finish(struct diff *d) {
         struct oneshot *o = &d->oneshot;
 
@@ -70,7 +76,8 @@ int cli_diff(int argc, char **argv) {
         struct diff d = { .oneshot.hooks = { .outcome = on_outcome,
                                           .revision = on_revision,
                                           .settled = on_settled,
-                                          .trouble = on_trouble } };
+                                          .trouble = on_trouble,
+                                          .remark = on_remark } };
         struct oneshot *o = &d.oneshot;
         struct option_group own = { "Diff", diff_options, ARRAY_LEN(diff_options), &d.flags };
         struct err err;

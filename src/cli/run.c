@@ -195,7 +195,14 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
         log_event_limited(LOG_WARN, "agent", "does not work now, tried again", "what", what, "err", err->msg, NULL);
 }
 
-static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble };
+static void on_remark(void *ctx, struct app *app, const char *place, const char *text) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+
+        (void)ctx;
+        log_event(LOG_WARN, "config", text, "app", app_name(app, a), "at", place, NULL);
+}
+
+static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble, on_remark };
 
 static void on_stop(void *ctx, int signum) {
         struct daemon *d = ctx;

@@ -489,6 +489,14 @@ void show_trouble(struct show *s, struct app *app, const struct err *err) {
         say(app, err->msg);
 }
 
+void show_setting(struct show *s, struct app *app, const char *place, const char *text) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+
+        flush(s);
+        clear_progress(s);
+        say(app, arena_strf(a, "%s: %s", place, text).p);
+}
+
 /* On a terminal the line is overwritten; elsewhere each new wait is a line, so that a log says why nothing moves. */
 void show_waiting(struct show *s, struct app *app, const char *what) {
         bool known = s->waiting && strcmp(s->waiting, what) == 0;

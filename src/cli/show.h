@@ -28,6 +28,8 @@ void show_outcome(struct show *s, struct app *app, const struct outcome *o);
 void show_waiting(struct show *s, struct app *app, const char *what);
 /* Why nothing more is to be expected of the application: its repository or inventory cannot be read. */
 void show_trouble(struct show *s, struct app *app, const struct err *err);
+/* A setting at `place` does not do what it says. */
+void show_setting(struct show *s, struct app *app, const char *place, const char *text);
 void show_settled(struct show *s, struct app *app, const struct err *prune_err);
 /* The command ends without being done; says what it waited for. Before show_end(). */
 void show_timed_out(struct show *s, int64_t timeout_ms);

@@ -71,6 +71,12 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
         show_trouble(s->show, app, err);
 }
 
+static void on_remark(void *ctx, struct app *app, const char *place, const char *text) {
+        struct sync *s = ctx;
+
+        show_setting(s->show, app, place, text);
+}
+
 /* As Argo CD's: a document without `prune: true` is pruned when that is asked for. */
 static bool asks_for_prune(int argc, char **argv) {
         for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -112,7 +118,8 @@ static int finish(struct sync *s) {
 }
 
 int cli_sync(int argc, char **argv) {
-        struct sync s = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, .trouble = on_trouble } };
+        struct sync s = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, .trouble = on_trouble,
+                                         .remark = on_remark } };
         struct oneshot *o = &s.oneshot;
         struct option_group own = { "Sync", sync_options, ARRAY_LEN(sync_options), &s.flags };
         struct err err;

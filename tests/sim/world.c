@@ -144,6 +144,10 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
         tell(ctx, "trouble", "%s: %s", what, err->msg);
 }
 
+static void on_remark(void *ctx, struct app *app, const char *place, const char *text) {
+        tell(ctx, "remark", "%.*s, %s: %s", STR_FMT(app_config(app)->name), place, text);
+}
+
 /* ---- the agent's life ---- */
 
 static struct git_source *open_source(void *ctx, const struct config_app *app, struct err *err) {
@@ -153,8 +157,8 @@ static struct git_source *open_source(void *ctx, const struct config_app *app, s
 }
 
 static void agent_born(struct world *w) {
-        static const struct agent_hooks hooks = { on_outcome, on_waiting,  on_revision,
-                                                  on_settled, on_observed, on_trouble };
+        static const struct agent_hooks hooks = { on_outcome,  on_waiting, on_revision, on_settled,
+                                                  on_observed, on_trouble, on_remark };
         struct agent_options options = { .open_source = open_source, .open_ctx = w };
         struct err err = { 0 };
 

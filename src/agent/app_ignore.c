@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ignore rules that do nothing: of objects that the application does not have, or of paths that these do not have. */
+#include "agent/app_impl.h"
+
+#include "manifest/glob.h"
+
+static bool fits(struct str glob, struct str name) {
+        return !glob.n || glob_match(glob, name);
+}
+
+bool app_ignore_selects(const struct config_ignore *rule, const struct desired *d) {
+        return (rule->group.n ? glob_match(rule->group, d->gvk.group) : !d->gvk.group.n) &&
+               glob_match(rule->kind, d->gvk.kind) && fits(rule->ns, d->ns) && fits(rule->object, d->name);
+}
+
+/* The objects that a rule speaks of, and those among them on which it was evaluated. */
+struct reach {
+        size_t objects, sought;
+};
+
+static struct reach reach_of(const struct app *app, const struct config_ignore *rule) {
+        struct reach r = { 0 };
+
+        for (size_t i = 0; i < app->desired->count; i++) {
+                const struct desired *d = &app->desired->objects[i];
+                const struct item *item = d->id.n ? map_find(app->items, d->id) : NULL;
+
+                if (!app_ignore_selects(rule, d))
+                        continue;
+                r.objects++;
+                r.sought += item && item->ignores_sought;
+        }
+        return r;
+}
+
+/* NULL: there is nothing to say. */
+static const char *why_idle(const struct config_ignore *rule, const struct ignore_use *use, struct reach r) {
+        if (r.objects == 0)
+                return "this ignore rule has no effect: the application has no object that it speaks of";
+        if (r.sought < r.objects)
+                return NULL;
+        if ((rule->pointer_count || rule->program_count) && !use->found)
+                return "this ignore rule has no effect so far: no object that it speaks of has such a path, in Git or live";
+        if (!rule->pointer_count && !rule->program_count && !use->managers)
+                return "this ignore rule has no effect so far: its managers own nothing in any object that it speaks of";
+        return NULL;
+}
+
+void app_tell_idle_ignores(struct app *app) {
+        const struct config_ignores *own = &app->config->own_ignores;
+
+        if (app->ignores_told || app->env.watch_only)
+                return;
+        app->ignores_told = true;
+        for (size_t i = 0; i < own->count; i++) {
+                const struct config_ignore *rule = &own->rules[i];
+                const char *why = why_idle(rule, &app->ignore_uses[i], reach_of(app, rule));
+
+                if (why)
+                        app->env.hooks.remark(app->env.ctx, app, rule->place, why);
+        }
+}
