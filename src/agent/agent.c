@@ -157,6 +157,7 @@ static void on_loaded(void *ctx, struct app *app) {
                 agent->hooks.trouble(agent->ctx, app, "name", &err);
                 return;
         }
+        agent_pruned(agent, app);
         if (e->wants_recall)
                 entry_render(e);
         if (e->wants_record)
@@ -326,7 +327,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
                 .scalers = agent->scalers, .agent = &config->agent, .ctx = agent,
                 .hooks = { on_outcome, on_waiting, on_settled, on_observed, on_status, on_trouble, on_remark,
                            agent_rival, agent_given_up, agent_knows_scalers, agent_others_begin, agent_other, agent_others_known,
-                           agent_unread_by, on_rebind, on_loaded },
+                           agent_pruned, agent_unread_by, on_rebind, on_loaded },
                 .read_only = options->read_only,
                 .watch_only = options->watch_only,
                 .foretell = options->foretell,

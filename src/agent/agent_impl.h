@@ -109,7 +109,8 @@ struct str agent_rival(void *ctx, const struct app *app, struct str id, struct s
 bool agent_given_up(void *ctx, const struct app *app, struct str id, struct str tracked_by, bool *ret_made);
 bool agent_others_begin(void *ctx, const struct app *app);
 struct app *agent_other(void *ctx, const struct app *app, size_t at);
-bool agent_others_known(void *ctx, const struct app *app);
+bool agent_others_known(void *ctx, const struct app *app, bool again);
+void agent_pruned(void *ctx, struct app *app);
 struct str agent_unread_by(void *ctx, const struct app *app);
 
 /* --- scalers ------------------------------------------------------------------------------------------------------ */

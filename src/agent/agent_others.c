@@ -99,15 +99,30 @@ static bool is_known(struct entry *other, const struct entry *mine) {
         return false;
 }
 
-bool agent_others_known(void *ctx, const struct app *app) {
+static const struct entry *newest(const struct agent *agent, const struct entry *e) {
+        for (size_t i = 0; i < agent->count; i++)
+                if (agent->entries[i].revision.timeline.noticed_ms > e->revision.timeline.noticed_ms)
+                        e = &agent->entries[i];
+        return e;
+}
+
+bool agent_others_known(void *ctx, const struct app *app, bool again) {
         struct agent *agent = ctx;
-        const struct entry *mine = agent_entry_of(agent, app);
+        const struct entry *mine = agent_entry_of(agent, app), *since = again ? newest(agent, mine) : mine;
         bool known = !mine->render; /* its own newer commit may want it again */
 
         for (size_t i = 0; i < agent->count; i++)
                 if (&agent->entries[i] != mine)
-                        known &= is_known(&agent->entries[i], mine);
+                        known &= is_known(&agent->entries[i], since);
         return known;
+}
+
+void agent_pruned(void *ctx, struct app *app) {
+        const struct agent *agent = ctx;
+
+        for (size_t i = 0; i < agent->count; i++)
+                if (agent->entries[i].app != app)
+                        app_others_pruned(agent->entries[i].app);
 }
 
 /* May its newest commit, which cannot be read, want what is not in the one that `app` has in force? */

@@ -254,6 +254,7 @@ static void loaded(void *ctx, struct inventory *inv, const struct err *err) {
 void app_reload(struct app *app) {
         app->reload_due = true;
         app_prune_free(TAKE_PTR(app->prune));
+        app->prune_again |= app->prune_done;
         app->prune_done = false;
         app_kick(app);
 }
@@ -294,6 +295,7 @@ void app_set_desired(struct app *app, struct desired_set *set) {
         app_census_clear(app);
         told_clear(&app->told_crd);
         app->prune_done = false;
+        app->prune_again = false;
         app->kinds_read = false;
         app->superset_saved = false;
         app->looked = false;
@@ -457,6 +459,10 @@ void app_others_changed(struct app *app) {
         }
         app_prune_others_changed(app);
         app_kick(app);
+}
+
+void app_others_pruned(struct app *app) {
+        app_prune_others_changed(app);
 }
 
 void app_kinds_changed(struct app *app) {

@@ -160,9 +160,12 @@ struct app_hooks {
         /*
          * Is what the others want known as it was when the commit in force of this one was seen, and no newer one of its own
          * being read? They may want what it has no use for any more. If not, they are asked; a minute after the commit came
-         * into force it must do as it is.
+         * into force it must do as it is. `again`: as it was when the newest commit was seen that any of them has in force,
+         * for it is one of these that let go of something.
          */
-        bool (*others_known)(void *ctx, const struct app *app);
+        bool (*others_known)(void *ctx, const struct app *app, bool again);
+        /* Deletions have ended: what they were of is in its inventory no more. */
+        void (*pruned)(void *ctx, struct app *app);
         /*
          * The name of one that cannot read the commit which is in force here, or any; its own when it cannot read the newest
          * one. Empty: none, or they could not for an hour.
@@ -237,6 +240,8 @@ void app_scaler_changed(struct app *app, struct str id, bool is_gone);
 void app_scalers_are_known(struct app *app);
 /* What other applications want has changed: an object that belonged to one of them may be this one's now. */
 void app_others_changed(struct app *app);
+/* Another application has deleted what it had, or is known not to have it: a Namespace or definition may hold nothing any more. */
+void app_others_pruned(struct app *app);
 /* Kinds or discovery changed. */
 void app_kinds_changed(struct app *app);
 /* The API server can be reached again, say its watches: what failed only for that is tried within a second. */

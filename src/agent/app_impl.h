@@ -139,6 +139,7 @@ struct app {
         bool prune_done;              /* for the set in force */
         struct err prune_err;
         bool prune_awaits_others;     /* one of them cannot read its commit */
+        bool prune_again;             /* the set in force was judged before: what others have changed since counts, too */
         struct kube_op *namespace_op; /* CreateNamespace */
         bool namespace_ready;
         bool discovering;
@@ -269,7 +270,7 @@ bool app_prune_start(struct app *app);
 void app_prune_free(struct prune_run *run);
 /* A live object that may be among those to go changed. */
 void app_prune_live_changed(struct app *app, struct str id, const struct live *live);
-/* What others want is another by now, or may be: what was not pruned for their sake is judged again. */
+/* What others want or have is another by now, or may be: what was not pruned for their sake is judged again. */
 void app_prune_others_changed(struct app *app);
 void app_prune_look_at_others(struct app *app);
 /* A kind may be readable now that was not when something of it was to be pruned: the plan is made anew. */

@@ -176,10 +176,12 @@ static void spare(struct victim *v, enum prune_verdict verdict) {
         struct app *app = v->run->app;
 
         v->state = VICTIM_GONE;
-        if (verdict == PRUNE_FORGET)
+        if (verdict == PRUNE_FORGET) {
                 inventory_remove(app->inventory, str_from(v->id));
-        else
+        } else {
+                app_entry(app, str_from(v->id))->kept = verdict;
                 tell(app, OUTCOME_KEPT, v->id, prune_reason(verdict), NULL);
+        }
         app->inventory_dirty = true;
         later(v->run, 0);
 }
@@ -361,6 +363,7 @@ static void end(struct prune_run *run) {
 
         app->prune = NULL;
         app_prune_free(run);
+        app->env.hooks.pruned(app->env.ctx, app);
         app_kick(app);
 }
 
@@ -438,6 +441,16 @@ static void bury(struct app *app, struct inventory_entry *e) {
         app->inventory_dirty = true;
 }
 
+static void keep(struct app *app, struct inventory_entry *e, enum prune_verdict verdict) {
+        bool is_told = app->prune_again && e->kept == verdict;
+
+        e->kept = verdict;
+        if (is_told)
+                return;
+        app->counts.kept++;
+        tell(app, OUTCOME_KEPT, e->id, prune_reason(verdict), NULL);
+}
+
 static void tell_kept(struct app *app, const struct prune_plan *plan) {
         for (size_t i = 0; i < plan->count; i++) {
                 const struct prune_step *s = &plan->steps[i];
@@ -452,38 +465,58 @@ static void tell_kept(struct app *app, const struct prune_plan *plan) {
                         app->inventory_dirty = true;
                         continue;
                 }
-                e->unsure = s->verdict == PRUNE_KEEP_UNSURE;
-                if (s->verdict != PRUNE_DELETE) {
-                        app->counts.kept++;
-                        tell(app, OUTCOME_KEPT, s->entry->id, prune_reason(s->verdict), NULL);
-                }
+                if (s->verdict != PRUNE_DELETE)
+                        keep(app, e, s->verdict);
                 bury(app, e);
         }
 }
 
-void app_prune_kinds_changed(struct app *app) {
+static void judge_all_again(struct app *app) {
+        app->prune_again = true;
+        app->prune_done = app->settled = app->concluded = app->observed = false;
+        app_kick(app);
+}
+
+/* Is the reason gone for which it stayed? */
+typedef bool reason_fn(const struct app *app, const struct inventory_entry *e);
+
+static bool is_any(const struct app *app, reason_fn *is_so) {
         size_t count;
-
-        if (!app->inventory || !app->prune_done || app->prune)
-                return;
         _cleanup_(mem_freep) struct inventory_entry **list = inventory_sorted(app->inventory, &count);
-        for (size_t i = 0; i < count; i++) {
-                struct cluster_kind *k = list[i]->unsure ? app_kind_of(app, str_from(list[i]->id), str_from(list[i]->version))
-                                                         : NULL;
 
-                if (!k || cluster_kind_state(k) != CLUSTER_KIND_SYNCED)
-                        continue;
-                app->prune_done = app->settled = app->concluded = app->observed = false;
-                return;
+        for (size_t i = 0; i < count; i++) {
+                if (list[i]->kept && is_so(app, list[i]))
+                        return true;
         }
+        return false;
+}
+
+static bool is_readable_now(const struct app *app, const struct inventory_entry *e) {
+        struct cluster_kind *k = e->kept == PRUNE_KEEP_UNSURE ? app_kind_of(app, str_from(e->id), str_from(e->version)) : NULL;
+
+        return k && cluster_kind_state(k) == CLUSTER_KIND_SYNCED;
+}
+
+static bool is_let_go(const struct app *app, const struct inventory_entry *e) {
+        struct inventory_id id;
+
+        if (desired_find(app->desired, str_from(e->id)) || !inventory_id_split(str_from(e->id), &id))
+                return false;
+        if (e->kept == PRUNE_KEEP_WANTED)
+                return !app_is_wanted_elsewhere(app, str_from(e->id));
+        return (e->kept == PRUNE_KEEP_NAMESPACE || e->kept == PRUNE_KEEP_DEFINITION) && !app_takes_wanted_along(app, &id);
+}
+
+void app_prune_kinds_changed(struct app *app) {
+        if (app->inventory && app->prune_done && !app->prune && is_any(app, is_readable_now))
+                judge_all_again(app);
 }
 
 void app_prune_others_changed(struct app *app) {
-        if (!app->prune_awaits_others)
+        if (!app->prune_awaits_others && !(app->inventory && app->desired && is_any(app, is_let_go)))
                 return;
         app->prune_awaits_others = false;
-        app->prune_done = app->settled = app->concluded = app->observed = false;
-        app_kick(app);
+        judge_all_again(app);
 }
 
 void app_prune_look_at_others(struct app *app) {
@@ -572,7 +605,7 @@ bool app_prune_start(struct app *app) {
         app->prune_awaits_others = in.unread_by.n > 0;
         if (app->prune_awaits_others)
                 app_wake(app, loop_now_ms(app->env.loop) + UNREAD_POLL_MS);
-        if (!app->env.hooks.others_known(app->env.ctx, app)) {
+        if (!app->env.hooks.others_known(app->env.ctx, app, app->prune_again)) {
                 app->prune_done = false; /* an object may go from one application to another in one commit */
                 app_wake(app, loop_now_ms(app->env.loop) + RENDER_POLL_MS);
                 return true;

@@ -53,8 +53,11 @@ static bool wants_of(const struct app *app, const struct holder *h) {
         return false;
 }
 
-/* What is never pruned must not go with its holder either. */
-static bool stays(const struct app *app, const struct inventory_entry *e, const struct holder *h) {
+/*
+ * What is never pruned must not go with its holder either. What another application has stays until that one has deleted
+ * it: whether it does is its own to say (its prune may be off, or stopped by its budget).
+ */
+static bool stays(const struct app *app, const struct inventory_entry *e, const struct holder *h, bool is_others) {
         struct cluster_kind *k = app_kind_of(app, str_from(e->id), str_from(e->version));
         struct inventory_id id;
         const struct live *live;
@@ -64,14 +67,14 @@ static bool stays(const struct app *app, const struct inventory_entry *e, const 
         if (!app->desired)
                 return true;
         live = k ? cluster_find(k, id.namespace, id.name) : NULL;
-        if (!live || (e->flags & (INVENTORY_ADOPTED | INVENTORY_KEEP)))
+        if (!live || is_others || (e->flags & (INVENTORY_ADOPTED | INVENTORY_KEEP)))
                 return live;
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct managed owners;
         return manifest_value_is_kept(live_value(live, a, &owners));
 }
 
-static bool keeps_of(const struct app *app, const struct holder *h) {
+static bool keeps_of(const struct app *app, const struct holder *h, bool is_others) {
         _cleanup_(mem_freep) struct inventory_entry **list = NULL;
         size_t count;
         bool any = false;
@@ -80,7 +83,7 @@ static bool keeps_of(const struct app *app, const struct holder *h) {
                 return true; /* it may have anything */
         list = inventory_sorted(app->inventory, &count);
         for (size_t i = 0; !any && i < count; i++)
-                any = stays(app, list[i], h);
+                any = stays(app, list[i], h, is_others);
         return any;
 }
 
@@ -114,7 +117,7 @@ bool app_takes_wanted_along(const struct app *app, const struct inventory_id *id
         if (!holder_of(app, id, &h))
                 return false;
         for (size_t at = 0; (one = app_at(app, at)); at++)
-                if (wants_of(one, &h) || keeps_of(one, &h))
+                if (wants_of(one, &h) || keeps_of(one, &h, at > 0))
                         return true;
         return false;
 }

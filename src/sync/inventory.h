@@ -48,7 +48,7 @@ struct inventory_entry {
         bool has_fingerprint;
         unsigned flags;     /* enum inventory_flag */
         bool buried;        /* not stored: this process made it a tombstone */
-        bool unsure;        /* not stored: it left Git, and whether it still exists could not be found out */
+        unsigned kept;      /* not stored: why it stayed when it had left Git, enum prune_verdict; 0: it was not judged so */
         int64_t held_since_ms; /* wall clock; its replicas wait since then to be taken back; 0: they do not */
 };
 
