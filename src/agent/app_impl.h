@@ -51,6 +51,7 @@ struct item {
         bool lost;              /* FAILED because the API server could not be reached */
         unsigned attempts;      /* failures in a row */
         int64_t ended_ms;       /* of the last attempt */
+        int64_t stray_until_ms; /* an apply that was given up may arrive so long, and undo what came after it */
         int64_t hold_until_ms;  /* replicas are not taken back before; 0: no hold was begun */
         char *previous;         /* text of what Git wanted before, until what changed since is acted on; may be NULL */
         bool again;             /* something changed while it was RUNNING */
@@ -172,6 +173,8 @@ void item_finish_unstarted(struct item *item, enum item_state state, enum outcom
                            const char *reason);
 /* Says whether the next op on it may write: without self-heal drift is only looked at. */
 void item_look_or_heal(struct item *item);
+/* An apply of it was given up, and may arrive all the same: what that undoes is no drift, and put right without self-heal, too. */
+void item_note_stray(struct item *item);
 /*
  * What fails is not tried with every change of its status, only after a pause that grows with the failures: also what
  * the server calls invalid, for a change may be the cure. False when it may be tried now.

@@ -10,6 +10,7 @@
 
 #define SPREAD_MS 1000
 #define REPORT_MAX_BYTES (16 * 1024)
+#define STRAY_MS 60000 /* what a kube-apiserver may take for a request (--request-timeout), whether somebody waits or not */
 
 void item_free(void *p) {
         struct item *item = p;
@@ -301,12 +302,17 @@ bool item_is_too_soon(struct item *item) {
         return true;
 }
 
+void item_note_stray(struct item *item) {
+        item->stray_until_ms = loop_now_ms(item->app->env.loop) + STRAY_MS;
+}
+
 /* Without self-heal what this commit has brought about is only looked at; what it has not yet is still applied. */
 void item_look_or_heal(struct item *item) {
         const struct app *app = item->app;
 
         if (item->state == ITEM_SYNCED || item->state == ITEM_OUT_OF_SYNC)
-                item->look_only = app->mode == DECIDE_AUTO && !app->config->self_heal;
+                item->look_only = app->mode == DECIDE_AUTO && !app->config->self_heal &&
+                                  item->stray_until_ms <= loop_now_ms(app->env.loop);
 }
 
 void item_finish(struct item *item, enum item_state state, const struct outcome *outcome, const struct err *err) {

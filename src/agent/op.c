@@ -20,6 +20,8 @@
 void op_free(struct op *op) {
         if (!op)
                 return;
+        if (op->call && op->await == OP_APPLY)
+                item_note_stray(op->item);
         kube_op_cancel(op->call);
         loop_timer_free(op->again);
         arena_free(op->arena);

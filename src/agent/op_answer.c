@@ -183,6 +183,8 @@ static void refused(struct op *op, const struct kube_result *result) {
                 return;
         }
         if (err.code == ERR_TIMEOUT || err.code == ERR_UNREACHABLE) {
+                if (op->await == OP_APPLY)
+                        item_note_stray(op->item);
                 read_again(op, &err);
                 return;
         }

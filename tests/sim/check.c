@@ -18,6 +18,7 @@ struct check {
         struct map *inventories; /* name of the ConfigMap → struct inventory */
         struct map *changes;     /* "namespaces/shop/configmaps/a" → uint64_t: commits so far */
         struct map *under_way;   /* number of an exchange → struct write */
+        struct map *given_up;    /* all of a write without an answer, which may have been or yet be done → anything */
         struct map *done;        /* all of a write that was answered → uint64_t: the object's commits then */
         struct str *secrets;     /* what must not be seen, plain and in base64 */
         size_t secret_count;
@@ -60,6 +61,7 @@ struct check *check_new(struct world *w) {
         c->inventories = map_new(drop_inventory);
         c->changes = map_new(free);
         c->under_way = map_new(drop_write);
+        c->given_up = map_new(NULL);
         c->done = map_new(free);
         c->secrets = arena_alloc(w->arena, (2 * value_count(secrets) + 1) * sizeof *c->secrets);
         for (size_t i = 0; i < value_count(secrets); i++)
@@ -73,6 +75,7 @@ void check_free(struct check *c) {
         map_free(c->created);
         map_free(c->inventories);
         map_free(c->changes);
+        map_free(c->given_up);
         map_free(c->under_way);
         map_free(c->done);
         free(c);
@@ -177,7 +180,16 @@ static struct str number_key(uint64_t number, struct arena *a) {
         return arena_strf(a, "%llu", (unsigned long long)number);
 }
 
+static struct str all_of(const struct sandbox_request *req, struct arena *a) {
+        return arena_strf(a, "%d %.*s %.*s", (int)req->method, STR_FMT(req->path), STR_FMT(req->body));
+}
+
 void check_born(struct check *c) {
+        size_t at = 0;
+        void *p;
+
+        while (map_next(c->under_way, &at, NULL, &p))
+                map_set(c->given_up, str_from(((struct write *)p)->all), c);
         map_free(c->under_way);
         map_free(c->done);
         c->under_way = map_new(drop_write);
@@ -186,8 +198,7 @@ void check_born(struct check *c) {
 
 void check_write(struct check *c, const struct sandbox_request *req, uint64_t number) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        struct str all = arena_strf(a, "%d %.*s %.*s", (int)req->method, STR_FMT(req->path), STR_FMT(req->body));
-        struct str object = object_of(req->path);
+        struct str all = all_of(req, a), object = object_of(req->path);
         struct write *write = mem_alloc(sizeof *write);
 
         if (map_find(c->done, all) && number_in(c->done, all) == number_in(c->changes, object))
@@ -204,6 +215,8 @@ void check_answer(struct check *c, uint64_t number, int status) {
                 return;
         if (status >= 200 && status < 300)
                 set_number(c->done, str_from(write->all), write->changes);
+        if (!status)
+                map_set(c->given_up, str_from(write->all), c);
         drop_write(write);
 }
 
@@ -359,9 +372,14 @@ static bool has_all(const struct value *fields, const struct value *of) {
         return true;
 }
 
-/* A co-owner that left in between would let the field be deleted. */
-static void check_leaving(struct check *c, const struct sandbox_commit *commit, const struct value *body, const char *id) {
-        if (!meta(body, "resourceVersion").n && !has_all(our_fields(commit->after), our_fields(commit->before)))
+/*
+ * A co-owner that left in between would let the field be deleted. What was given up may arrive when more is ours than it was
+ * sent with: then only the end counts.
+ */
+static void check_leaving(struct check *c, const struct sandbox_commit *commit, const struct value *body, const char *id,
+                          struct arena *a) {
+        if (!meta(body, "resourceVersion").n && !has_all(our_fields(commit->after), our_fields(commit->before)) &&
+            !map_find(c->given_up, all_of(commit->request, a)))
                 world_fail(c->world, "an apply without resourceVersion let go of a path that was ours: %s", id);
 }
 
@@ -378,9 +396,9 @@ static void check_change(struct check *c, const struct sandbox_commit *commit, c
                 world_fail(c->world, "a value moved in a hand-over: %s", id);
         if (!str_eqc(req->content_type, APPLY_TYPE) || json_parse(req->body, a, &body, NULL) < 0)
                 return;
+        check_leaving(c, commit, body, id, a);
         if (!meta(body, "uid").n)
                 world_fail(c->world, "an apply that was to create changed an object: %s", id);
-        check_leaving(c, commit, body, id);
 }
 
 void check_commit(struct check *c, const struct sandbox_commit *commit) {
