@@ -7,10 +7,15 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/value.h"
+#include "sync/backoff.h"
 
 #define INTERVAL_MS 30000          /* between two requests about one object and reason */
 #define KEPT_MS     (55 * 60000)   /* the API server keeps an Event for an hour since it was written last */
 #define NAME_MAX_BYTES 230         /* with a dot and 16 digits it is a legal name of at most 253 */
+#define DEADLINE_MS 10000          /* of a request */
+#define PAUSE_MS 5000              /* the first one */
+#define REFUSED_MAX 1000           /* namespaces remembered */
+#define TURN_MS (60000 / EVENTS_PER_MINUTE)
 
 /* One Event: what the server has of it, and what is yet to be sent. */
 struct known {
@@ -23,7 +28,7 @@ struct known {
         int64_t first_wall_ms, last_wall_ms;
         int64_t sent_ms;     /* loop time of the last request; 0: there was none */
         uint64_t count;
-        bool waiting;        /* told since the last request */
+        bool waiting;        /* told since the last request, or that one did not get through */
 };
 
 struct events {
@@ -35,6 +40,15 @@ struct events {
         struct loop_timer *timer;
         struct kube_op *call;
         struct known *sending; /* of `call`; stays known as long as that */
+        bool creating;         /* `call` makes it */
+        int64_t spent_ms;      /* the burst is used up when this is EVENTS_BURST turns ahead of the loop's clock */
+        int64_t pause_until_ms;
+        unsigned failures;     /* in a row, of requests that did not get through */
+        struct map *refused;   /* namespace → struct refusal */
+};
+
+struct refusal {
+        int64_t until_ms;
 };
 
 static void pump(void *ctx);
@@ -55,6 +69,7 @@ struct events *events_new(struct loop *l, struct kube_client *c, struct str inst
         e->client = c;
         e->installation = str_dup(installation);
         e->known = map_new(known_free);
+        e->refused = map_new(free);
         e->timer = loop_timer_new(l, pump, e);
         return e;
 }
@@ -65,6 +80,7 @@ void events_free(struct events *e) {
         kube_op_cancel(e->call);
         loop_timer_free(e->timer);
         map_free(e->known);
+        map_free(e->refused);
         free(e->installation);
         free(e);
 }
@@ -149,33 +165,105 @@ static char *new_name(const struct known *k, struct arena *a) {
 
 /* --- requests --------------------------------------------------------------------------------------------------- */
 
-/* An Event that the server has forgotten begins anew; what it refuses otherwise is not tried again. */
+/* The server has none: the next request makes another one, which counts from what is told and not sent. */
+static void begin_anew(struct known *k) {
+        free(TAKE_PTR(k->name));
+        k->count = k->waiting;
+}
+
+static void wait_again(struct events *e, struct known *k) {
+        e->waiting += !k->waiting;
+        k->waiting = true;
+}
+
+static bool got_through(const struct kube_result *result) {
+        return !result->err.code || (result->http_status && result->http_status != 429 && result->http_status != 401 &&
+                                     result->http_status < 500);
+}
+
+/* Whether an Event whose creation broke was made is not known: it keeps its name, and a patch will tell. */
+static void pause_all(struct events *e, struct known *k, const struct err *err) {
+        struct backoff pause = { PAUSE_MS, 2, EVENTS_MAX_PAUSE_MS };
+
+        e->pause_until_ms = loop_now_ms(e->loop) + backoff_after(&pause, ++e->failures, err, 0);
+        wait_again(e, k);
+}
+
+/* What waits for the namespace is dropped. */
+static void refuse(struct events *e, struct str ns) {
+        struct refusal *r = mem_alloc(sizeof *r);
+        size_t at = 0;
+        void *p;
+
+        if (map_count(e->refused) >= REFUSED_MAX) {
+                map_free(e->refused);
+                e->refused = map_new(free);
+        }
+        r->until_ms = loop_now_ms(e->loop) + EVENTS_REFUSED_MS;
+        map_set(e->refused, ns, r);
+        while (map_next(e->known, &at, NULL, &p)) {
+                struct known *k = p;
+
+                if (!k->waiting || !str_eq(namespace_of(k), ns))
+                        continue;
+                k->waiting = false;
+                e->waiting--;
+        }
+}
+
+static bool is_refused(const struct events *e, struct str ns) {
+        const struct refusal *r = map_find(e->refused, ns);
+
+        return r && r->until_ms > loop_now_ms(e->loop);
+}
+
+static bool is_about_namespace(const struct kube_result *result) {
+        return result->err.code == ERR_FORBIDDEN || result->err.code == ERR_DENIED || result->status.namespace_missing ||
+               result->status.namespace_terminating;
+}
+
+/*
+ * An Event that the server has forgotten begins anew; one that it has already, from a creation whose answer was lost, is
+ * patched from then on; what it refuses otherwise is not tried again.
+ */
 static void answered(void *ctx, const struct kube_result *result) {
         struct events *e = ctx;
         struct known *k = TAKE_PTR(e->sending);
+        bool is_there = e->creating && result->status.conflict == KUBE_CONFLICT_EXISTS;
 
         e->call = NULL;
-        if (result->err.code == ERR_NOTFOUND && k->count > 1 && !result->status.namespace_missing) {
-                free(TAKE_PTR(k->name));
-                k->count = 1;
-                e->waiting += !k->waiting;
-                k->waiting = true;
-                k->sent_ms = 0;
-        } else if (result->err.code) {
+        if (result->err.code && !is_there)
                 log_event(LOG_DEBUG, "events", "an Event was not taken", "reason", k->reason, "err", result->err.msg, NULL);
+        if (!got_through(result)) {
+                pause_all(e, k, &result->err);
+                pump(e);
+                return;
+        }
+        e->failures = 0;
+        if (is_about_namespace(result)) {
+                refuse(e, namespace_of(k));
+                begin_anew(k);
+        } else if (result->err.code == ERR_NOTFOUND && !e->creating) {
+                wait_again(e, k);
+                begin_anew(k);
+                k->sent_ms = 0;
+        } else if (result->err.code && !is_there) {
+                begin_anew(k);
         }
         pump(e);
 }
 
 static void send(struct events *e, struct known *k) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        struct kube_write how = { .field_manager = STR("truce") };
+        struct kube_write how = { .field_manager = STR("truce"), .deadline_ms = DEADLINE_MS };
         struct kube_location at = { .version = STR("v1"), .plural = STR("events"), .namespace = namespace_of(k) };
 
         k->waiting = false;
         e->waiting--;
         k->sent_ms = loop_now_ms(e->loop);
+        e->spent_ms = (e->spent_ms > k->sent_ms ? e->spent_ms : k->sent_ms) + TURN_MS;
         e->sending = k;
+        e->creating = !k->name;
         if (k->name) {
                 at.name = str_from(k->name);
                 e->call = kube_client_patch(e->client, &at, KUBE_PATCH_MERGE, next_body(k, a), &how, answered, e);
@@ -190,10 +278,18 @@ static int64_t due_ms(const struct known *k) {
         return k->sent_ms ? k->sent_ms + INTERVAL_MS : 0;
 }
 
+/* When the next one of all may be sent. */
+static int64_t open_ms(const struct events *e) {
+        int64_t turn_ms = e->spent_ms - (EVENTS_BURST - 1) * TURN_MS;
+
+        return turn_ms > e->pause_until_ms ? turn_ms : e->pause_until_ms;
+}
+
 /* One request at a time, what is due longest first; the timer waits for what is due next. */
 static void pump(void *ctx) {
         struct events *e = ctx;
         struct known *next = NULL;
+        int64_t wait_ms;
         size_t at = 0;
         void *p;
 
@@ -207,8 +303,9 @@ static void pump(void *ctx) {
         }
         if (!next)
                 return;
-        if (due_ms(next) > loop_now_ms(e->loop))
-                loop_timer_start(e->timer, due_ms(next) - loop_now_ms(e->loop));
+        wait_ms = (due_ms(next) > open_ms(e) ? due_ms(next) : open_ms(e)) - loop_now_ms(e->loop);
+        if (wait_ms > 0)
+                loop_timer_start(e->timer, wait_ms);
         else
                 send(e, next);
 }
@@ -277,15 +374,13 @@ void events_tell(struct events *e, const struct event_object *about, bool warnin
         struct known *k;
         int64_t wall_ms = loop_wall_ms(e->loop);
 
-        if (!about->name.n || e->waiting >= EVENTS_MAX_WAITING)
+        if (!about->name.n || e->waiting >= EVENTS_MAX_WAITING || is_refused(e, about->ns.n ? about->ns : STR("default")))
                 return;
         k = known_of(e, key_of(about, reason, a), a);
         if (!k)
                 return;
-        if (k->name && wall_ms - k->last_wall_ms > KEPT_MS) {
-                free(TAKE_PTR(k->name));
-                k->count = 0;
-        }
+        if (k->name && wall_ms - k->last_wall_ms > KEPT_MS)
+                begin_anew(k); /* nothing of it waits after so long, save where nothing could be sent */
         take_in(k, about);
         k->reason = reason;
         k->warning = warning;

@@ -3,11 +3,16 @@
  * Kubernetes Events of what truce notices about an object, for `kubectl describe` and `kubectl events`.
  *
  * An object has one Event for each reason: told again it counts on, with the newest message, at most twice a minute. Events
- * are the second record of what the log and `truce status` say, so nothing waits for them and nothing fails with them: what
- * the server does not take is dropped, and a queue of EVENTS_MAX_WAITING drops what is told beyond it.
+ * are the second record of what the log and `truce status` say, so nothing waits for them and nothing fails with them: they
+ * are sent one at a time, behind all writes; what the server does not take is dropped, and a queue of EVENTS_MAX_WAITING
+ * drops what is told beyond it.
  *
- * Bounds: EVENTS_MAX_KNOWN objects and reasons are remembered, for the hour that the API server keeps Events; the one that
- * rested longest goes first. A message has at most EVENT_MESSAGE_MAX_BYTES.
+ * A server that is away or overloaded gets no Event until a pause is over that doubles up to EVENTS_MAX_PAUSE_MS, and no
+ * sooner than it asks for; then what waits is sent. A namespace that takes none (no permission, a policy, it is terminating or gone)
+ * gets none for EVENTS_REFUSED_MS, and what was told meanwhile is dropped.
+ *
+ * Bounds: EVENTS_BURST at once, then EVENTS_PER_MINUTE. EVENTS_MAX_KNOWN objects and reasons are remembered, for the hour
+ * that the API server keeps Events; the one that rested longest goes first. A message has at most EVENT_MESSAGE_MAX_BYTES.
  *
  * Thread rule: the loop's thread.
  */
@@ -19,6 +24,10 @@
 
 #define EVENTS_MAX_KNOWN        1000
 #define EVENTS_MAX_WAITING      100
+#define EVENTS_BURST            100
+#define EVENTS_PER_MINUTE       60
+#define EVENTS_MAX_PAUSE_MS     (10 * 60000)
+#define EVENTS_REFUSED_MS       (10 * 60000)
 #define EVENT_MESSAGE_MAX_BYTES 1024 /* the API server's own limit */
 
 struct events;

@@ -249,6 +249,8 @@ struct ask {
 static enum kube_priority priority_of(const struct ask *ask) {
         if (str_eqc(ask->at->plural, "leases") && str_eqc(ask->at->group, "coordination.k8s.io"))
                 return KUBE_PRIORITY_LEASE;
+        if (str_eqc(ask->at->plural, "events") && !ask->at->group.n)
+                return KUBE_PRIORITY_READ; /* remarks, no work */
         return ask->method == KUBE_GET ? KUBE_PRIORITY_READ : KUBE_PRIORITY_WRITE;
 }
 

@@ -12,7 +12,7 @@
  * Answers about Secrets: `err`, `status` and warnings are redacted before anyone sees them (kube_status_redact()); `body`
  * is not.
  *
- * Priority follows from the request: leases before writes before reads.
+ * Priority follows from the request: leases before writes before reads and Events.
  *
  * Thread rule: loop thread only. Life cycle: the transport and the loop outlive the client; watches of a client are
  * freed before it; kube_client_free() cancels calls and lists that are still under way.

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "agent/agent_impl.h"
 #include "agent/events.h"
 #include "base/json.h"
 #include "base/value.h"
@@ -174,12 +175,201 @@ static void a_flood_is_bounded(void **state) {
         }
         loop_run_for(w->loop, 600000);
         assert_in_range(posts(w), EVENTS_MAX_WAITING, EVENTS_MAX_WAITING + 1);
-        for (unsigned i = 0; i < 3 * EVENTS_MAX_KNOWN; i++) {
-                o.uid = arena_strf(w->arena, "v-%u", i);
-                events_tell(w->events, &o, false, "FieldHeld", STR("held"));
+}
+
+/* Each is one more object, so no two become one. */
+static void tell_of_many(struct world *w, const char *ns, unsigned count, int64_t every_ms) {
+        struct event_object o = web;
+
+        o.ns = str_from(ns);
+        for (unsigned i = 0; i < count; i++) {
+                o.uid = arena_strf(w->arena, "%s-%lld-%u", ns, (long long)loop_now_ms(w->loop), i);
+                events_tell(w->events, &o, true, "SyncFailed", STR("refused"));
+                loop_run_for(w->loop, every_ms);
+        }
+}
+
+static void a_storm_of_failures_has_a_pace(void **state) {
+        struct world *w = *state;
+
+        tell_of_many(w, "shop", 6000, 100);
+        assert_in_range(posts(w), EVENTS_BURST + 9 * EVENTS_PER_MINUTE, EVENTS_BURST + 10 * EVENTS_PER_MINUTE + 1);
+        loop_run_for(w->loop, 600000);
+        size_t before = posts(w);
+        tell_of_many(w, "shop", EVENTS_BURST, 100);
+        assert_int_equal(posts(w), before + EVENTS_BURST);
+}
+
+static void one_object_costs_two_requests_a_minute_for_each_reason(void **state) {
+        struct world *w = *state;
+
+        for (int i = 0; i < 6000; i++) {
+                tell(w, "again");
                 loop_run_for(w->loop, 100);
         }
-        assert_in_range(posts(w), 3 * EVENTS_MAX_KNOWN + EVENTS_MAX_WAITING, 3 * EVENTS_MAX_KNOWN + EVENTS_MAX_WAITING + 1);
+        assert_int_equal(posts(w), 1);
+        assert_in_range(patches(w), 18, 20);
+        assert_in_range(count_of(last_body(w, KUBE_PATCH, EVENTS "/*")), 5600, 6000);
+}
+
+/* --- refusals --------------------------------------------------------------------------------------------------- */
+
+static const struct script_answer forbidden = {
+        .status = 403, .body = { "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"code\":403}", 51 },
+};
+
+static void a_namespace_that_takes_none_is_left_alone_for_a_while(void **state) {
+        struct world *w = *state;
+
+        script_on(w->script, KUBE_POST, "/api/v1/namespaces/other/events", &(struct script_answer){ .status = 201, .body = STR("{}") });
+        script_on(w->script, KUBE_POST, EVENTS, &forbidden);
+        tell_of_many(w, "shop", 300, 4000);
+        assert_in_range(posts(w), 2, 3);
+        assert_int_equal(patches(w), 0);
+        tell_of_many(w, "other", 10, 1000);
+        assert_int_equal(script_count(w->script, KUBE_POST, "/api/v1/namespaces/other/events*"), 10);
+}
+
+static void what_waits_for_a_namespace_that_takes_none_is_dropped(void **state) {
+        struct world *w = *state;
+
+        script_on(w->script, KUBE_POST, EVENTS, &forbidden);
+        tell_of_many(w, "shop", 50, 0);
+        tell(w, "one more");
+        loop_run_for(w->loop, 2 * EVENTS_REFUSED_MS);
+        assert_int_equal(posts(w), 1);
+        tell_of_many(w, "shop", EVENTS_MAX_WAITING, 0); /* nothing of before takes a place */
+        script_on(w->script, KUBE_POST, EVENTS, &(struct script_answer){ .status = 201, .body = STR("{}") });
+        loop_run_for(w->loop, 2 * EVENTS_REFUSED_MS);
+        assert_in_range(posts(w), 2, 3);
+}
+
+static void a_namespace_that_is_going_takes_none(void **state) {
+        struct world *w = *state;
+
+        script_on(w->script, KUBE_POST, EVENTS,
+                  &(struct script_answer){ .status = 403,
+                                           .body = STR("{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"code\":403,\"details\":{\"causes\":"
+                                                       "[{\"reason\":\"NamespaceTerminating\"}]}}") });
+        tell_of_many(w, "shop", 100, 1000);
+        assert_int_equal(posts(w), 1);
+        script_on(w->script, KUBE_POST, EVENTS,
+                  &(struct script_answer){ .status = 404,
+                                           .body = STR("{\"kind\":\"Status\",\"reason\":\"NotFound\",\"code\":404,\"details\":"
+                                                       "{\"name\":\"shop\",\"kind\":\"namespaces\"}}") });
+        tell_of_many(w, "shop", 1000, 1000);
+        assert_int_equal(posts(w), 2);
+}
+
+static void one_whose_creation_was_refused_is_created_when_it_is_told_again(void **state) {
+        struct world *w = *state;
+
+        script_on(w->script, KUBE_POST, EVENTS, &forbidden);
+        tell(w, "first");
+        loop_run_for(w->loop, EVENTS_REFUSED_MS + 1000);
+        script_on(w->script, KUBE_POST, EVENTS, &(struct script_answer){ .status = 201, .body = STR("{}") });
+        tell(w, "second");
+        loop_run_for(w->loop, 60000);
+        assert_int_equal(posts(w), 2);
+        assert_int_equal(patches(w), 0);
+        assert_int_equal(count_of(last_body(w, KUBE_POST, EVENTS "*")), 1);
+}
+
+static void what_cannot_be_taken_is_dropped_alone(void **state) {
+        struct world *w = *state;
+
+        script_on(w->script, KUBE_POST, EVENTS,
+                  &(struct script_answer){ .status = 422, .times = 1,
+                                           .body = STR("{\"kind\":\"Status\",\"reason\":\"Invalid\",\"code\":422}") });
+        tell(w, "first");
+        loop_run_for(w->loop, 1000);
+        tell_of_many(w, "shop", 5, 100);
+        assert_int_equal(posts(w), 6);
+        loop_run_for(w->loop, 600000);
+        assert_int_equal(posts(w) + patches(w), 6);
+}
+
+/* --- a server that is away or has too much to do ---------------------------------------------------------------- */
+
+static const struct script_answer away = { .error = ERR_UNREACHABLE };
+
+static void a_server_that_is_away_is_asked_less_and_less(void **state) {
+        struct world *w = *state;
+
+        script_on(w->script, KUBE_POST, EVENTS, &away);
+        script_on(w->script, KUBE_PATCH, EVENTS "/*", &away);
+        tell_of_many(w, "shop", 3600, 1000);
+        assert_in_range(posts(w) + patches(w), 5, 16);
+        script_on(w->script, KUBE_POST, EVENTS, &(struct script_answer){ .status = 201, .body = STR("{}") });
+        script_on(w->script, KUBE_PATCH, EVENTS "/*", &(struct script_answer){ .body = STR("{}") });
+        size_t before = posts(w) + patches(w);
+        loop_run_for(w->loop, 2 * EVENTS_MAX_PAUSE_MS);
+        assert_int_equal(posts(w) + patches(w), before + EVENTS_MAX_WAITING);
+        tell_of_many(w, "shop", 10, 100); /* the next trouble begins with a short pause again */
+        assert_int_equal(posts(w) + patches(w), before + EVENTS_MAX_WAITING + 10);
+}
+
+static void a_server_with_too_much_to_do_says_when(void **state) {
+        struct world *w = *state;
+
+        script_on(w->script, KUBE_POST, EVENTS,
+                  &(struct script_answer){ .status = 429, .times = 1, .retry_after_ms = 120000,
+                                           .body = STR("{\"kind\":\"Status\",\"reason\":\"TooManyRequests\",\"code\":429}") });
+        tell_of_many(w, "shop", 100, 1000);
+        assert_int_equal(posts(w), 1);
+        loop_run_for(w->loop, 60000);
+        assert_int_equal(posts(w) + patches(w), 1 + 100);
+}
+
+/* One that always breaks must not be the only one that is ever tried. */
+static void one_that_the_server_cannot_do_keeps_no_other_back(void **state) {
+        struct world *w = *state;
+
+        script_on(w->script, KUBE_POST, EVENTS,
+                  &(struct script_answer){ .status = 500, .times = 1,
+                                           .body = STR("{\"kind\":\"Status\",\"reason\":\"InternalError\",\"code\":500}") });
+        script_on(w->script, KUBE_PATCH, EVENTS "/web.*",
+                  &(struct script_answer){ .status = 500,
+                                           .body = STR("{\"kind\":\"Status\",\"reason\":\"InternalError\",\"code\":500}") });
+        tell(w, "it fails");
+        loop_run_for(w->loop, 1000);
+        tell_of_many(w, "shop", 20, 100);
+        loop_run_for(w->loop, 60000);
+        assert_int_equal(posts(w), 21);
+        assert_in_range(patches(w), 1, 3);
+}
+
+static void a_creation_without_an_answer_makes_no_second_one(void **state) {
+        struct world *w = *state;
+
+        script_on(w->script, KUBE_POST, EVENTS, &(struct script_answer){ .error = ERR_UNREACHABLE, .times = 1 });
+        tell(w, "first");
+        loop_run_for(w->loop, 60000);
+        assert_int_equal(posts(w), 1);
+        assert_int_equal(patches(w), 1);
+        script_on(w->script, KUBE_POST, EVENTS,
+                  &(struct script_answer){ .status = 409,
+                                           .body = STR("{\"kind\":\"Status\",\"reason\":\"AlreadyExists\",\"code\":409}") });
+        tell_of_many(w, "shop", 1, 1000);
+        assert_int_equal(posts(w), 2);
+        loop_run_for(w->loop, 600000);
+        assert_int_equal(posts(w) + patches(w), 3);
+}
+
+static void they_are_sent_one_at_a_time_behind_all_writes(void **state) {
+        struct world *w = *state;
+
+        script_on(w->script, KUBE_POST, EVENTS, &(struct script_answer){ .status = 201, .body = STR("{}"), .delay_ms = 3000 });
+        script_on(w->script, KUBE_PATCH, EVENTS "/*", &(struct script_answer){ .body = STR("{}"), .delay_ms = 3000 });
+        tell_of_many(w, "shop", 10, 0);
+        tell(w, "one");
+        loop_run_for(w->loop, 2000);
+        assert_int_equal(posts(w), 1);
+        assert_int_equal(script_last(w->script, KUBE_POST, EVENTS "*")->priority, KUBE_PRIORITY_READ);
+        loop_run_for(w->loop, 40000);
+        tell(w, "two");
+        loop_run_for(w->loop, 60000);
+        assert_int_equal(script_last(w->script, KUBE_PATCH, EVENTS "/*")->priority, KUBE_PRIORITY_READ);
 }
 
 static void an_object_that_could_not_be_made_goes_by_its_name(void **state) {
@@ -200,6 +390,59 @@ static void an_object_that_could_not_be_made_goes_by_its_name(void **state) {
         assert_int_equal(posts(w) + patches(w), 3);
 }
 
+/* --- what is told of an outcome --------------------------------------------------------------------------------- */
+
+static const struct value *parsed(struct world *w, const char *text) {
+        const struct value *v;
+
+        assert_int_equal(json_parse(str_from(text), w->arena, &v, NULL), 0);
+        return v;
+}
+
+static void values_of_a_secret_are_in_no_event(void **state) {
+        struct world *w = *state;
+        struct err err = { .code = ERR_DENIED, .msg = "denied: aHVudGVyMg== is hunter2, as swordfish was" };
+        struct outcome o = {
+                .kind = OUTCOME_FAILED, .secret = true, .err = &err, .reason = "", .file = STR("app/s.yaml"), .line = 7,
+                .desired = parsed(w, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"s\",\"namespace\":\"shop\"},"
+                                     "\"data\":{\"password\":\"aHVudGVyMg==\"}}"),
+                .before = parsed(w, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"s\",\"namespace\":\"shop\","
+                                    "\"uid\":\"u-9\"},\"data\":{\"password\":\"c3dvcmRmaXNo\"}}"),
+        };
+
+        agent_events_of(w->events, &o);
+        loop_run_for(w->loop, 1000);
+        struct str body = script_last(w->script, KUBE_POST, EVENTS "*")->body;
+        assert_true(str_contains(body, STR("denied: ")));
+        assert_true(str_contains(body, STR("(Git: app/s.yaml:7)")));
+        assert_true(str_contains(body, STR("u-9")));
+        assert_false(str_contains(body, STR("hunter2")));
+        assert_false(str_contains(body, STR("swordfish")));
+        assert_false(str_contains(body, STR("aHVudGVyMg")));
+}
+
+static void what_got_lost_and_what_was_there_at_the_start_is_no_news(void **state) {
+        struct world *w = *state;
+        struct err err = { .code = ERR_UNREACHABLE, .msg = "gone" };
+        struct decide_note note = { .kind = DECIDE_REPORTED, .owner = STR("ops"), .rule = "a rule" };
+        struct outcome o = {
+                .kind = OUTCOME_FAILED, .err = &err, .mishap = true, .reason = "",
+                .desired = parsed(w, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":\"shop\"}}"),
+        };
+
+        agent_events_of(w->events, &o);
+        o = (struct outcome){ .kind = OUTCOME_UNCHANGED, .reason = "", .first_look = true, .notes_are_new = true, .notes = &note,
+                              .note_count = 1, .before = o.desired, .after = o.desired };
+        agent_events_of(w->events, &o);
+        loop_run_for(w->loop, 1000);
+        assert_int_equal(posts(w), 0);
+        o.first_look = false;
+        agent_events_of(w->events, &o);
+        loop_run_for(w->loop, 1000);
+        assert_int_equal(posts(w), 1);
+        assert_text(value_getc(last_body(w, KUBE_POST, EVENTS "*"), "reason"), "OwnedByAnother");
+}
+
 static void an_end_in_the_middle_is_fine(void **state) {
         tell(*state, "under way when the agent ends");
 }
@@ -215,7 +458,21 @@ int main(void) {
                 CASE(what_is_refused_is_dropped),
                 CASE(messages_are_cut_between_characters),
                 CASE(a_flood_is_bounded),
+                CASE(a_storm_of_failures_has_a_pace),
+                CASE(one_object_costs_two_requests_a_minute_for_each_reason),
+                CASE(a_namespace_that_takes_none_is_left_alone_for_a_while),
+                CASE(what_waits_for_a_namespace_that_takes_none_is_dropped),
+                CASE(a_namespace_that_is_going_takes_none),
+                CASE(one_whose_creation_was_refused_is_created_when_it_is_told_again),
+                CASE(what_cannot_be_taken_is_dropped_alone),
+                CASE(a_server_that_is_away_is_asked_less_and_less),
+                CASE(a_server_with_too_much_to_do_says_when),
+                CASE(one_that_the_server_cannot_do_keeps_no_other_back),
+                CASE(a_creation_without_an_answer_makes_no_second_one),
+                CASE(they_are_sent_one_at_a_time_behind_all_writes),
                 CASE(an_object_that_could_not_be_made_goes_by_its_name),
+                CASE(values_of_a_secret_are_in_no_event),
+                CASE(what_got_lost_and_what_was_there_at_the_start_is_no_news),
                 CASE(an_end_in_the_middle_is_fine),
         };
 
