@@ -53,6 +53,14 @@ static void on_dropped(void *ctx, const struct cluster_kind *kind, struct str id
                 agent_scaler_changed(ctx, id, NULL);
 }
 
+static void on_unread(void *ctx, const struct cluster_kind *kind, struct str id) {
+        struct agent *agent = ctx;
+
+        (void)kind;
+        for (size_t i = 0; i < agent->count; i++)
+                app_live_changed(agent->entries[i].app, id, NULL);
+}
+
 static void on_kind_changed(void *ctx, const struct cluster_kind *kind) {
         struct agent *agent = ctx;
         const struct err *err = cluster_kind_err(kind);
@@ -292,7 +300,7 @@ static int subscribe(struct entry *e, struct err *err) {
 }
 
 static const struct cluster_hooks cluster_hooks = {
-        on_keep, on_changed, on_dropped, on_kind_changed, on_back, agent_want_scalers,
+        on_keep, on_changed, on_dropped, on_unread, on_kind_changed, on_back, agent_want_scalers,
 };
 
 int agent_new(struct loop *l, struct kube_transport *t, const struct config *config,

@@ -232,7 +232,7 @@ struct str app_recorded_commit(const struct app *app, const struct value *status
 
 /* Does the application want the object, or has it in its inventory? */
 bool app_knows(const struct app *app, struct str id);
-/* A live object changed; `live` NULL: it is gone, or no longer carries our label. */
+/* A live object changed; `live` NULL: it is gone, no longer carries our label, or cannot be read. */
 void app_live_changed(struct app *app, struct str id, const struct live *live);
 /* The object's scaler came or went: it is looked at again soon, and when none is left a hold of its replicas begins. */
 void app_scaler_changed(struct app *app, struct str id, bool is_gone);

@@ -112,7 +112,7 @@ static struct prune_candidate describe(const struct app *app, const struct inven
                 c.known = kind_is_gone(app);
                 return c;
         }
-        c.known = cluster_kind_state(k) == CLUSTER_KIND_SYNCED;
+        c.known = cluster_kind_state(k) == CLUSTER_KIND_SYNCED && !cluster_is_unread(k, id.namespace, id.name);
         const struct live *live = cluster_find(k, id.namespace, id.name);
         if (live)
                 describe_live(app, &c, live);
@@ -383,9 +383,18 @@ static void go_on(void *ctx) {
         }
 }
 
+static void judge_all_again(struct app *app) {
+        app->prune_again = true;
+        app->prune_done = app->settled = app->concluded = app->observed = false;
+        app_kick(app);
+}
+
 void app_prune_live_changed(struct app *app, struct str id, const struct live *live) {
         struct prune_run *run = app->prune;
+        const struct inventory_entry *e = app_entry(app, id);
 
+        if (live && e && e->kept == PRUNE_KEEP_UNSURE && app->prune_done && !desired_find(app->desired, id))
+                judge_all_again(app);
         for (size_t i = 0; run && !live && i < run->count; i++) {
                 struct victim *v = &run->victims[i];
 
@@ -471,12 +480,6 @@ static void tell_kept(struct app *app, const struct prune_plan *plan) {
         }
 }
 
-static void judge_all_again(struct app *app) {
-        app->prune_again = true;
-        app->prune_done = app->settled = app->concluded = app->observed = false;
-        app_kick(app);
-}
-
 /* Is the reason gone for which it stayed? */
 typedef bool reason_fn(const struct app *app, const struct inventory_entry *e);
 
@@ -493,8 +496,10 @@ static bool is_any(const struct app *app, reason_fn *is_so) {
 
 static bool is_readable_now(const struct app *app, const struct inventory_entry *e) {
         struct cluster_kind *k = e->kept == PRUNE_KEEP_UNSURE ? app_kind_of(app, str_from(e->id), str_from(e->version)) : NULL;
+        struct inventory_id id;
 
-        return k && cluster_kind_state(k) == CLUSTER_KIND_SYNCED;
+        return k && cluster_kind_state(k) == CLUSTER_KIND_SYNCED && inventory_id_split(str_from(e->id), &id) &&
+               !cluster_is_unread(k, id.namespace, id.name);
 }
 
 static bool is_let_go(const struct app *app, const struct inventory_entry *e) {

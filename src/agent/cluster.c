@@ -14,6 +14,7 @@ struct cluster_kind {
         const struct kube_resource *resource;
         struct kube_watch *watch;
         struct map *live;  /* "namespace/name" → struct live */
+        struct map *unread; /* "namespace/name" → anything: its newest state cannot be read */
         enum cluster_scope scope;
         unsigned list;     /* number of the newest LIST */
         uint64_t list_epoch; /* the cluster's epoch when that LIST began */
@@ -74,6 +75,7 @@ static void kind_free(void *p) {
         kube_watch_free(k->watch);
         forget_all(k);
         map_free(k->live);
+        map_free(k->unread);
         kube_discovery_unref(k->discovery);
         free(k);
 }
@@ -155,7 +157,10 @@ static const struct value *parse_object(const struct cluster_kind *k, struct str
         _cleanup_(buf_done) struct buf api_version = buf_make(512);
         const struct value *object;
 
-        if (json_parse(bytes, a, &object, err) < 0)
+        int r = json_parse(bytes, a, &object, err);
+        if (r == ERR_LIMIT && bytes.n <= JSON_MAX_BYTES)
+                err_set(err, r, "the live object cannot be read: with its managedFields it nests deeper than %d levels", JSON_MAX_DEPTH);
+        if (r < 0)
                 return NULL;
         if (!value_is(value_getc(object, "metadata"), VALUE_MAP)) {
                 err_set(err, ERR_PARSE, "an object of kind %.*s has no metadata", STR_FMT(k->resource->kind));
@@ -253,18 +258,59 @@ static void on_replace_begin(void *ctx) {
         struct cluster_kind *k = ctx;
 
         k->list++;
+        map_free(k->unread);
+        k->unread = map_new(NULL);
         k->list_epoch = k->cluster->epoch;
 }
 
-/* A single object that cannot be read must not blind us for the rest: it is left out, the kind carries the error. */
+static struct str unquoted(struct str s) {
+        return s.n >= 2 ? str_sub(s, 1, s.n - 1) : (struct str){ 0 };
+}
+
+/* Of a text that cannot be parsed. */
+static struct object_key key_of_text(const struct cluster_kind *k, struct str bytes) {
+        struct str metadata = json_member(bytes, STR("metadata"));
+
+        return (struct object_key){ k->resource->group, k->resource->kind, unquoted(json_member(metadata, STR("namespace"))),
+                                    unquoted(json_member(metadata, STR("name"))) };
+}
+
+/* A single object that cannot be read must not blind us for the rest: only who wants it is told. */
+static void note_unread(struct cluster_kind *k, struct str bytes) {
+        struct cluster *c = k->cluster;
+        struct object_key key = key_of_text(k, bytes);
+        _cleanup_(buf_done) struct buf map_key = buf_make(KUBE_MAX_PATH_BYTES), id = buf_make(KUBE_MAX_PATH_BYTES);
+
+        add_key(&map_key, key.namespace, key.name);
+        object_key_add_id(&id, &key);
+        if (!key.name.n || map_find(k->unread, buf_str(&map_key)) ||
+            (!map_find(k->live, buf_str(&map_key)) && !c->hooks.keep(c->ctx, buf_str(&id))))
+                return;
+        map_set(k->unread, buf_str(&map_key), c);
+        c->hooks.unread(c->ctx, k, buf_str(&id));
+}
+
+static void note_read(struct cluster_kind *k, const struct value *object) {
+        _cleanup_(buf_done) struct buf map_key = buf_make(KUBE_MAX_PATH_BYTES);
+        struct object_key key = key_of(k, object);
+
+        if (!map_count(k->unread))
+                return;
+        add_key(&map_key, key.namespace, key.name);
+        map_remove(k->unread, buf_str(&map_key));
+}
+
 static void take_in(struct cluster_kind *k, struct str bytes) {
         _cleanup_(arena_freep) struct arena *a = arena_new(bytes.n * 8);
         bool is_new;
-        const struct value *object = parse_object(k, bytes, a, &k->err);
+        const struct value *object = parse_object(k, bytes, a, NULL);
 
-        if (!object)
+        if (!object) {
+                note_unread(k, bytes);
                 return;
+        }
 
+        note_read(k, object);
         struct live *live = store(k, object, false, a, &is_new);
         if (!live)
                 return;
@@ -290,7 +336,7 @@ static void on_replace_end(void *ctx, struct str resource_version) {
         while (map_next(k->live, &at, &key, &value)) {
                 struct live *live = value;
 
-                if (live->seen == k->list || !is_older(str_from(live->rv), resource_version))
+                if (live->seen == k->list || !is_older(str_from(live->rv), resource_version) || map_find(k->unread, key))
                         continue;
                 _cleanup_(mem_freep) char *id = str_dup(str_from(live->id));
                 forget(k, key);
@@ -303,15 +349,13 @@ static void on_replace_end(void *ctx, struct str resource_version) {
 static void on_deleted(struct cluster_kind *k, struct str bytes) {
         _cleanup_(arena_freep) struct arena *a = arena_new(bytes.n * 8);
         _cleanup_(buf_done) struct buf map_key = buf_make(KUBE_MAX_PATH_BYTES);
-        const struct value *object = parse_object(k, bytes, a, &k->err);
+        const struct value *object = parse_object(k, bytes, a, NULL);
+        struct object_key key = object ? key_of(k, object) : key_of_text(k, bytes);
 
-        if (!object)
-                return;
-
-        struct object_key key = key_of(k, object);
         add_key(&map_key, key.namespace, key.name);
+        map_remove(k->unread, buf_str(&map_key));
         struct live *known = map_find(k->live, buf_str(&map_key));
-        if (!known || !is_older(str_from(known->rv), value_text(value_path(object, "metadata", "resourceVersion", NULL))))
+        if (!known || (object && !is_older(str_from(known->rv), value_text(value_path(object, "metadata", "resourceVersion", NULL)))))
                 return;
 
         _cleanup_(mem_freep) char *id = str_dup(str_from(known->id));
@@ -450,7 +494,7 @@ struct cluster_kind *cluster_want(struct cluster *c, struct gvk gvk, enum cluste
                 return NULL;
         k = mem_zalloc(sizeof *k);
         *k = (struct cluster_kind){ .cluster = c, .discovery = kube_discovery_ref(c->discovery), .resource = resource,
-                                    .live = map_new(NULL), .scope = scope };
+                                    .live = map_new(NULL), .unread = map_new(NULL), .scope = scope };
         map_set(c->kinds, buf_str(&key), k);
         start_watch(k);
         return k;
@@ -506,6 +550,13 @@ const struct live *cluster_find(const struct cluster_kind *k, struct str namespa
 
         add_key(&key, namespace, name);
         return map_find(k->live, buf_str(&key));
+}
+
+bool cluster_is_unread(const struct cluster_kind *k, struct str namespace, struct str name) {
+        _cleanup_(buf_done) struct buf key = buf_make(KUBE_MAX_PATH_BYTES);
+
+        add_key(&key, namespace, name);
+        return map_find(k->unread, buf_str(&key));
 }
 
 const struct live *cluster_next(const struct cluster_kind *k, size_t *at) {

@@ -52,6 +52,8 @@ struct cluster_hooks {
         void (*changed)(void *ctx, const struct cluster_kind *kind, struct str id, const struct live *live);
         /* A kept object is known to be gone before a watch showed it, cluster_drop(), or its kind is. `changed` will not tell. */
         void (*dropped)(void *ctx, const struct cluster_kind *kind, struct str id);
+        /* An object of interest cannot be read: it is too deep. Told when that begins; rules as for `changed`. */
+        void (*unread)(void *ctx, const struct cluster_kind *kind, struct str id);
         /* A kind became synced, failed, or was read again. */
         void (*kind_changed)(void *ctx, const struct cluster_kind *kind);
         /* The API server answers for a kind again, after a while in which it could not be reached. */
@@ -113,9 +115,12 @@ const struct live *cluster_find(const struct cluster_kind *k, struct str namespa
 /* Walks the kept objects of a kind: size_t at = 0; while ((live = cluster_next(k, &at))) … */
 const struct live *cluster_next(const struct cluster_kind *k, size_t *at);
 
+/* Was it seen in a form that cannot be read (too deep)? What cluster_find() has of it, if anything, is older. */
+bool cluster_is_unread(const struct cluster_kind *k, struct str namespace, struct str name);
+
 /*
  * Takes in what a write or a GET answered (full JSON of the object), unless something newer is known. Returns the kept
- * object, or NULL when the bytes are no object (PARSE). No hook is called.
+ * object, or NULL when the bytes are no object (PARSE), or nest too deep (LIMIT, in words for a person). No hook is called.
  */
 const struct live *cluster_put(struct cluster_kind *k, struct str object, struct err *err);
 /* Forgets an object that a GET answered 404 for. */

@@ -294,7 +294,7 @@ void op_start(struct item *item) {
         item->noticed_ms = 0;
         item->op = op;
         item->again = false;
-        if (item->read_first)
+        if (item->read_first || cluster_is_unread(op->kind, d->ns, d->name))
                 op_get(op);
         else
                 op_begin_round(op, STR(""));

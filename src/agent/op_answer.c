@@ -52,6 +52,8 @@ void op_got(void *ctx, const struct kube_result *result) {
                 return;
         }
         if (err.code || !cluster_put(op->kind, result->body, &err)) {
+                if (err.code == ERR_LIMIT)
+                        err.code = ERR_DENIED; /* somebody may make it readable, and no watch need show that */
                 op_fail(op, &err);
                 return;
         }
@@ -100,6 +102,10 @@ static void resolve_conflict(struct op *op, const struct kube_result *result) {
         }
         if (++op->rounds >= OP_MAX_ROUNDS) {
                 op_fail(op, &err);
+                return;
+        }
+        if (!op->in.live) {
+                op_get(op); /* it is there, and we had not seen it */
                 return;
         }
         if (decide_conflict(&op->in, &before, causes, n, op->arena, &op->decision, &err) < 0) {
@@ -214,6 +220,9 @@ int op_take_answer(struct op *op, struct str body, struct err *err) {
         const struct value *answer;
         int r = json_parse(body, op->arena, &answer, err);
 
+        if (r == ERR_LIMIT)
+                return err_set(err, r, "the API server's answer cannot be read: with its managedFields the object nests deeper than %d "
+                                       "levels", JSON_MAX_DEPTH);
         if (r == 0)
                 r = managed_parse(answer, op->arena, &op->managed, err);
         if (r < 0)

@@ -395,3 +395,50 @@ int json_parse(struct str text, struct arena *a, const struct value **ret_value,
         buf_done(&s.copy);
         return r;
 }
+
+/* --- one member of a text that is not parsed ---------------------------------------------------------------------- */
+
+/* `at` is that of its first quote; gives that of the byte after its last. */
+static size_t string_end(struct str text, size_t at) {
+        for (at++; at < text.n && text.p[at] != '"'; at++)
+                at += text.p[at] == '\\';
+        return at < text.n ? at + 1 : text.n;
+}
+
+/* Where the value at `at` ends: a comma or a bracket that is not its own. */
+static size_t value_end(struct str text, size_t at) {
+        for (size_t depth = 0; at < text.n;) {
+                char c = text.p[at];
+
+                if (c == '"') {
+                        at = string_end(text, at);
+                        continue;
+                }
+                if (depth == 0 && (c == ',' || c == '}' || c == ']'))
+                        return at;
+                depth += c == '{' || c == '[';
+                depth -= c == '}' || c == ']';
+                at++;
+        }
+        return at;
+}
+
+struct str json_member(struct str text, struct str key) {
+        struct str rest = str_trim(text);
+
+        if (!rest.n || rest.p[0] != '{')
+                return (struct str){ 0 };
+        for (rest = str_trim(str_sub(rest, 1, rest.n)); rest.n && rest.p[0] == '"';) {
+                size_t end = string_end(rest, 0);
+                struct str name = end >= 2 ? str_sub(rest, 1, end - 1) : STR(""), value = str_trim(str_sub(rest, end, rest.n));
+
+                if (!value.n || value.p[0] != ':')
+                        break;
+                value = str_sub(value, 1, value.n);
+                end = value_end(value, 0);
+                if (str_eq(name, key))
+                        return end < value.n ? str_trim(str_sub(value, 0, end)) : (struct str){ 0 };
+                rest = end < value.n ? str_trim(str_sub(value, end + 1, value.n)) : (struct str){ 0 };
+        }
+        return (struct str){ 0 };
+}

@@ -17,4 +17,11 @@
  */
 int json_parse(struct str text, struct arena *a, const struct value **ret_value, struct err *err);
 
+/*
+ * The text of a member of the outermost map, as it stands there: what a text is about that is too deep for json_parse(). The
+ * first one of that name; keys with escapes are none. Empty: there is none, or the text is no map or ends before. What
+ * comes before it is skipped, not checked. `key` as it is spelt.
+ */
+struct str json_member(struct str text, struct str key);
+
 #endif

@@ -13,6 +13,7 @@
 
 /* JSON and YAML. CRDs of the field nest 35 deep; libyaml's scanner is quadratic in depth, so the cap must bite early. */
 #define JSON_MAX_DEPTH 256
+#define OBJECT_MAX_DEPTH (JSON_MAX_DEPTH - 5)   /* in Git: managedFields repeat an object's fields five levels deeper */
 #define JSON_MAX_BYTES (64 * MIB)               /* one text; what we read is far smaller (KUBE_MAX_REPLY_BYTES) */
 #define YAML_MAX_DEPTH 128
 #define YAML_MAX_NODES 1000000                 /* nodes of one file, aliases expanded */

@@ -312,9 +312,30 @@ static void check_secret(struct making *m, const struct value *v) {
         }
 }
 
+/* Where it is too deep; NULL: nowhere. `levels` are left for the value and what is in it. */
+static const struct value *too_deep(const struct value *v, unsigned levels) {
+        const struct value *found = NULL;
+
+        if (!value_count(v))
+                return levels || (!value_is(v, VALUE_MAP) && !value_is(v, VALUE_LIST)) ? NULL : v;
+        if (!levels)
+                return v;
+        for (size_t i = 0; !found && i < value_count(v); i++)
+                found = too_deep(value_is(v, VALUE_MAP) ? v->map.members[i].value : v->list.items[i], levels - 1);
+        return found;
+}
+
+static void check_depth(struct making *m, const struct value *v) {
+        const struct value *deep = too_deep(v, OBJECT_MAX_DEPTH);
+
+        if (deep)
+                making_error(m, ERR_LIMIT, deep->line, "the object nests deeper than %d levels", OBJECT_MAX_DEPTH);
+}
+
 void check_object(struct making *m, const struct value *v) {
         const struct value *meta = value_getc(v, "metadata");
 
+        check_depth(m, v);
         check_string_map(m, meta, "labels");
         check_string_map(m, meta, "annotations");
         check_owners(m, meta);

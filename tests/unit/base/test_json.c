@@ -173,6 +173,49 @@ static void depth_is_capped(void **state) {
         assert_refuses(nested("[", "", 400 * KIB, &text), ERR_LIMIT, "JSON nests deeper than 256");
 }
 
+static void assert_member(const char *text, const char *key, const char *want) {
+        struct str got = json_member(str_from(text), str_from(key));
+
+        assert_int_equal(got.n, strlen(want));
+        assert_memory_equal(got.n ? got.p : "", want, got.n);
+}
+
+static void a_member_is_found_in_a_text_that_is_too_deep(void **state) {
+        _cleanup_(buf_done) struct buf text = buf_make(JSON_MAX_BYTES), all = buf_make(JSON_MAX_BYTES);
+        struct str name;
+
+        (void)state;
+        buf_addc(&all, "{\"spec\":");
+        buf_add(&all, nested("{\"a\":", "}", 1000, &text));
+        buf_addc(&all, ",\"metadata\":{\"managedFields\":[");
+        buf_add(&all, nested("[", "]", 1000, &text));
+        buf_addc(&all, "],\"name\" : \"web\"}}");
+        name = json_member(json_member(buf_str(&all), STR("metadata")), STR("name"));
+        assert_true(str_eqc(name, "\"web\""));
+}
+
+static void members_stand_where_they_stand(void **state) {
+        (void)state;
+        assert_member(" { \"a\" : 1 , \"b\" : [1,{\"c\":2}] } ", "b", "[1,{\"c\":2}]");
+        assert_member("{\"a\":1,\"b\":2}", "a", "1");
+        assert_member("{\"x\":{\"a\":1},\"a\":2}", "a", "2");
+        assert_member("{\"x\":\"\\\"a\\\":1,}\",\"a\":\"y, \\\\\"}", "a", "\"y, \\\\\"");
+        assert_member("{\"a\":1,\"a\":2}", "a", "1");
+        assert_member("{\"a\":{}}", "a", "{}");
+}
+
+static void what_is_no_map_or_ends_early_has_no_members(void **state) {
+        static const char *const texts[] = {
+                "", "{", "{}", "[]", "\"a\"", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":\"1", "{\"a\":[1",
+                "{\"a\":{\"a\":1}", "{\"b\":1}", "{\"b\":1,", "{\"b\":1,\"", "{\"b\":{\"a\":1}}", "{\"ab\":1}", "{1:2}", "[\"a\",1]",
+                "{\"b\"\"a\":1}", "{\"a\\",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+                assert_member(texts[i], "a", "");
+}
+
 static void long_texts_are_read_and_too_long_ones_refused(void **state) {
         size_t n = JSON_MAX_BYTES + 1;
         char *text = mem_alloc(n);
@@ -216,6 +259,9 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(bytes_that_are_no_utf8_are_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_message_names_the_byte_and_never_the_text, setup, teardown),
                 cmocka_unit_test_setup_teardown(depth_is_capped, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_member_is_found_in_a_text_that_is_too_deep, setup, teardown),
+                cmocka_unit_test_setup_teardown(members_stand_where_they_stand, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_no_map_or_ends_early_has_no_members, setup, teardown),
                 cmocka_unit_test_setup_teardown(long_texts_are_read_and_too_long_ones_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_text_need_not_end_in_a_nul, setup, teardown),
         };
