@@ -101,8 +101,9 @@ static struct prune_candidate describe(const struct app *app, const struct inven
 
         if (!inventory_id_split(str_from(e->id), &id))
                 return c;
+        c.excluded = manifest_is_excluded(&app->config->filter, id.group, id.kind);
         c.namesake = app_has_namesake(app, &id);
-        if (c.namesake)
+        if (c.excluded || c.namesake)
                 return c;
         struct cluster_kind *k = app_kind_of(app, str_from(e->id), str_from(e->version));
         c.custom = !manifest_group_is_builtin(id.group);

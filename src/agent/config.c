@@ -84,6 +84,13 @@ void reader_warn(struct reader *r, uint32_t line, const char *fmt, ...) {
         config_add_problem(r->c, p);
 }
 
+void reader_irrelevant(struct reader *r, uint32_t line, struct str key) {
+        struct config *c = r->c;
+
+        c->irrelevant = config_grow(c, c->irrelevant, c->irrelevant_count, sizeof *c->irrelevant);
+        c->irrelevant[c->irrelevant_count++] = (struct config_irrelevant){ place_of(r, line), r->app, key };
+}
+
 const char *reader_place(struct reader *r, uint32_t line) {
         struct config_place p = place_of(r, line);
 
@@ -135,7 +142,7 @@ void config_add_repository(struct config *c, const struct config_repository *rep
 
 struct loading {
         struct config *c;
-        struct reader r;              /* the counts of irrelevant keys live on from document to document */
+        struct reader r;
         struct config_place agent;    /* where the Agent document stands; empty: none yet */
         size_t bytes;
 };
@@ -170,8 +177,13 @@ static void read_configmap(struct loading *l) {
         config_read_configmap(&l->r);
 }
 
+/* The applications that it would make are not there; those beside it are. */
 static void read_application_set(struct loading *l) {
-        reader_error(&l->r, l->r.o->line, "ApplicationSet is not implemented");
+        struct reader *r = &l->r;
+
+        r->app = config_app_title(r->o->ns, r->o->name, r->a);
+        reader_refuse(r, r->o->line, "ApplicationSet is not implemented yet");
+        l->c->refused_count++;
 }
 
 static const struct {
@@ -310,12 +322,12 @@ static int loading_end(struct loading *l, struct err *err) {
         if (c->app_count > 1)
                 qsort(c->apps, c->app_count, sizeof(*c->apps), in_order);
         refuse_double_apps(c);
-        if (l->r.irrelevant > 0)
+        if (c->irrelevant_count > 0)
                 config_add_problem(c, (struct config_problem){
                         .severity = CONFIG_NOTICE,
                         .message = arena_strf(c->arena, "%zu settings have no meaning here and are left out (%.*s%s)",
-                                              l->r.irrelevant, STR_FMT(l->r.first_irrelevant),
-                                              l->r.irrelevant > 1 ? ", …" : ""),
+                                              c->irrelevant_count, STR_FMT(c->irrelevant[0].key),
+                                              c->irrelevant_count > 1 ? ", …" : ""),
                 });
 
         for (size_t i = c->problem_count; i > 0; i--)

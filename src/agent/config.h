@@ -142,6 +142,7 @@ struct config_app {
         struct str project_name;
         const struct config_project *project;       /* NULL: no limits */
         const struct config_repository *repository; /* NULL: no credentials */
+        struct manifest_filter filter;              /* argocd-cm's; config_settle() */
 };
 
 /* What becomes of what people's tools add to an object that is healed (design §6.8). */
@@ -219,6 +220,13 @@ struct config_problem {
         struct str message;
 };
 
+/* A key that has no meaning here. */
+struct config_irrelevant {
+        struct config_place place;
+        struct str app; /* whose it is; empty: no application's */
+        struct str key;
+};
+
 struct config {
         struct config_agent agent;
         struct config_app *apps;             /* usable ones, by namespace and name */
@@ -228,6 +236,9 @@ struct config {
         struct config_project *projects;
         size_t project_count;
         struct config_ignores ignores;       /* of argocd-cm, for all applications */
+        struct manifest_filter filter;       /* of argocd-cm: resource.exclusions, resource.inclusions */
+        struct config_irrelevant *irrelevant; /* all together make one of the notices */
+        size_t irrelevant_count;
         struct config_problem *problems;
         size_t problem_count;
         size_t refused_count;                /* applications with a REFUSED problem, not in `apps` */
@@ -270,6 +281,9 @@ const struct config_repository *config_find_repository(const struct config *c, s
 
 /* The application by name, or "namespace/name"; NULL when there is none. */
 const struct config_app *config_find_app(const struct config *c, struct str name);
+
+/* "namespace/name" or "name": how an application is called in problems. */
+struct str config_app_title(struct str ns, struct str name, struct arena *a);
 
 /* "file:line: message". */
 void config_problem_print(const struct config_problem *p, struct buf *out);

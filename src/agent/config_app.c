@@ -113,10 +113,11 @@ static void read_source(struct reader *r, struct config_app *app) {
                 reader_refuse(r, config_line(r, "spec.source.targetRevision"),
                               "spec.source.targetRevision: version constraints are not implemented yet");
 
+        /* Several sources, or a chart, whose URL is no Git repository's: refused for that already. */
+        if (r->refused && (app->repo_url.n == 0 || config_find(r, "spec.source.chart")))
+                return;
         if (app->repo_url.n == 0) {
-                /* An application of several sources is refused for that already. */
-                if (!r->refused)
-                        reader_error(r, config_line(r, "spec.source"), "spec.source.repoURL is missing");
+                reader_error(r, config_line(r, "spec.source"), "spec.source.repoURL is missing");
         } else if (config_clean_source(app, r->a, &in_url, &err) < 0) {
                 if (err.code == ERR_UNSUPPORTED)
                         reader_refuse(r, config_line(r, "spec.source.repoURL"), "%s", err.msg);
@@ -164,8 +165,7 @@ static void read_sync_option(struct reader *r, struct config_app *app, const str
                              reason[0] ? ", did you mean " : "", reason, reason[0] ? "?" : "");
                 break;
         case SETTING_IRRELEVANT:
-                if (r->irrelevant++ == 0)
-                        r->first_irrelevant = text;
+                reader_irrelevant(r, option->line, text);
                 break;
         case SETTING_USED:
                 app->create_namespace |= str_eqc(text, "CreateNamespace=true");

@@ -12,6 +12,8 @@
 #define CUSTOMIZATIONS "resource.customizations"
 #define IGNORE CUSTOMIZATIONS ".ignoreDifferences."
 #define COMPARE "resource.compareoptions"
+#define EXCLUSIONS "resource.exclusions"
+#define INCLUSIONS "resource.inclusions"
 
 /* argocd-cm, by prefix; the longest that fits counts. */
 static const struct config_key prefixes[] = {
@@ -23,7 +25,7 @@ static const struct config_key prefixes[] = {
         { "application.resourceTrackingMethod", SETTING_IRRELEVANT, NULL },
         { "application.sync.impersonation.enabled", SETTING_LATER, "impersonation is not implemented yet" },
         { "cluster.inClusterEnabled", SETTING_IRRELEVANT, NULL },
-        { "configManagementPlugins", SETTING_LATER, "plug-ins are not implemented yet" },
+        { "configManagementPlugins", SETTING_IRRELEVANT, NULL }, /* who asks for one is refused */
         { "controller.", SETTING_IRRELEVANT, NULL },
         { "dex.config", SETTING_IRRELEVANT, NULL },
         { "exec.", SETTING_IRRELEVANT, NULL },
@@ -47,9 +49,9 @@ static const struct config_key prefixes[] = {
         { "resource.customizations.ignoreResourceUpdates.", SETTING_IRRELEVANT, NULL },
         { "resource.customizations.knownTypeFields.", SETTING_LATER, "known types are not implemented yet" },
         { "resource.customizations.useOpenLibs.", SETTING_IRRELEVANT, NULL },
-        { "resource.exclusions", SETTING_LATER, "exclusions are not implemented yet" },
+        { EXCLUSIONS, SETTING_USED, NULL },
         { "resource.ignoreResourceUpdatesEnabled", SETTING_IRRELEVANT, NULL },
-        { "resource.inclusions", SETTING_LATER, "inclusions are not implemented yet" },
+        { INCLUSIONS, SETTING_USED, NULL },
         { "resource.includeEventLabelKeys", SETTING_IRRELEVANT, NULL },
         { "resource.excludeEventLabelKeys", SETTING_IRRELEVANT, NULL },
         { "resource.links", SETTING_IRRELEVANT, NULL },
@@ -152,8 +154,7 @@ static void read_nested_type(struct reader *r, const struct value_member *m, con
 
         for (size_t i = 0; i < ARRAY_LEN(passed_over); i++)
                 if (str_eqc(m->key, passed_over[i])) {
-                        if (r->irrelevant++ == 0)
-                                r->first_irrelevant = arena_strf(r->a, "%s: %s", where, passed_over[i]);
+                        reader_irrelevant(r, line, arena_strf(r->a, "%s: %s", where, passed_over[i]));
                         return;
                 }
         if (str_eqc(m->key, "ignoreDifferences"))
@@ -242,6 +243,10 @@ static void read_compare_options(struct reader *r, const struct value_member *m)
 static void read_used(struct reader *r, const struct value_member *m) {
         if (str_eqc(m->key, COMPARE))
                 read_compare_options(r, m);
+        else if (str_eqc(m->key, EXCLUSIONS))
+                r->c->filter.excluded = config_read_kinds(r, m, &r->c->filter.excluded_count);
+        else if (str_eqc(m->key, INCLUSIONS))
+                r->c->filter.included = config_read_kinds(r, m, &r->c->filter.included_count);
         else if (str_eqc(m->key, CUSTOMIZATIONS))
                 read_nested(r, m);
         else if (str_starts(m->key, STR(IGNORE)))
@@ -258,10 +263,10 @@ static void read_setting(struct reader *r, const struct value_member *m) {
 
         if (key && key->class == SETTING_USED)
                 read_used(r, m);
-        if (key && key->class == SETTING_LATER && value_text(m->value).n > 0)
+        if (key && key->class == SETTING_LATER && value_text(m->value).n > 0 && !str_eqc(value_text(m->value), "false"))
                 reader_error(r, m->line, "%.*s: %s", STR_FMT(m->key), key->reason);
-        if (key && key->class == SETTING_IRRELEVANT && r->irrelevant++ == 0)
-                r->first_irrelevant = m->key;
+        if (key && key->class == SETTING_IRRELEVANT)
+                reader_irrelevant(r, m->line, m->key);
         if (key)
                 return;
         for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)

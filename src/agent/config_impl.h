@@ -22,8 +22,6 @@ struct reader {
         bool bad;                        /* it has an error */
         struct str refusal;              /* the first thing that is not implemented, and where */
         struct config_place refusal_place;
-        size_t irrelevant;               /* keys that mean nothing here, over all documents */
-        struct str first_irrelevant;
 };
 
 void reader_error(struct reader *r, uint32_t line, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -31,6 +29,8 @@ void reader_error(struct reader *r, uint32_t line, const char *fmt, ...) PRINTF_
 void reader_refuse(struct reader *r, uint32_t line, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void reader_notice(struct reader *r, uint32_t line, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void reader_warn(struct reader *r, uint32_t line, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* A key that means nothing here. */
+void reader_irrelevant(struct reader *r, uint32_t line, struct str key);
 /* "file:line" of the document at hand, in the arena. */
 const char *reader_place(struct reader *r, uint32_t line);
 /* Room for one more behind the `n` elements of a list that only this makes. */
@@ -63,6 +63,9 @@ void config_duration(struct reader *r, const char *path, int64_t *ret_ms);
 const struct value *config_yaml_in(struct reader *r, const struct value_member *m, const char *where,
                                    uint32_t *ret_line_before);
 
+/* config_kinds.c: a list of `{apiGroups: [], kinds: [], clusters: []}`; those of other clusters are left out. */
+const struct manifest_kinds *config_read_kinds(struct reader *r, const struct value_member *m, size_t *ret_count);
+
 /* config_ignore.c: `spec.ignoreDifferences`. */
 struct config_ignores config_read_app_ignores(struct reader *r);
 /* The rule of argocd-cm for one kind, `value` is the map; lines as above. */
@@ -84,9 +87,6 @@ void config_read_agent(struct reader *r);
 void config_read_project(struct reader *r);
 void config_read_repository(struct reader *r);
 void config_read_configmap(struct reader *r);
-
-/* "namespace/name" or "name": how an application is called in problems. */
-struct str config_app_title(struct str ns, struct str name, struct arena *a);
 
 /* Appends to c->apps. */
 void config_add_app(struct config *c, const struct config_app *app);

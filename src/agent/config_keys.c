@@ -66,8 +66,8 @@ static void unknown(struct walk *w, struct str path, uint32_t line) {
 static void classify(struct walk *w, const struct config_key *key, const struct value_member *m) {
         if (key->class == SETTING_LATER && !is_off(m->value))
                 reader_refuse(w->r, m->line, "%s: %s", key->path, key->reason);
-        if (key->class == SETTING_IRRELEVANT && w->r->irrelevant++ == 0)
-                w->r->first_irrelevant = str_from(key->path);
+        if (key->class == SETTING_IRRELEVANT)
+                reader_irrelevant(w->r, m->line, str_from(key->path));
 }
 
 static void walk(struct walk *w, const struct value *map, struct str prefix);

@@ -63,8 +63,8 @@ static void check_key(struct reader *r, const struct value_member *m) {
 
         if (key && key->class == SETTING_LATER && text.n > 0 && !str_eqc(text, "false"))
                 reader_refuse(r, m->line, "%s: %s", key->path, key->reason);
-        if (key && key->class == SETTING_IRRELEVANT && r->irrelevant++ == 0)
-                r->first_irrelevant = str_from(key->path);
+        if (key && key->class == SETTING_IRRELEVANT)
+                reader_irrelevant(r, m->line, str_from(key->path));
         if (key)
                 return;
         for (size_t i = 0; i < ARRAY_LEN(keys); i++)

@@ -191,6 +191,7 @@ void config_settle(struct config *c) {
 
                 settle_rules(c, &app);
                 settle_ignores(c, &app);
+                app.filter = c->filter;
                 if (settle_app(c, &app, kept))
                         c->apps[kept++] = app;
         }
@@ -209,6 +210,7 @@ struct manifest_protection config_protection(const struct config *c, const struc
                 .whole_namespace = !str_eqc(c->agent.ns, "default"),
                 .own = { own, ARRAY_LEN(own) },
                 .allow_own = c->agent.allow_own,
+                .filter = app->filter,
         };
 
         if (app->project) {

@@ -30,6 +30,8 @@ static const struct verb verbs[] = {
           "0 nothing is to be decided · 1 something is · 2 it could not be found out · 3 --timeout passed" },
         { "status", cli_status, "what is in force, from the cluster's inventory" },
         { "render", cli_render, "print the objects of a revision, as they were read" },
+        { "config", cli_config, "what truce makes of configuration files: used, irrelevant, refused, wrong",
+          "0 all is used, or irrelevant · 1 something is refused, or has no effect · 2 something is wrong", "check FILE… " },
         { "sandbox", cli_sandbox, "a Kubernetes API in memory, to try things without a cluster" },
         { "demo", cli_demo, "the first minute: a story in a sandbox, each step checked" },
         { "version", cli_version, "print the version" },

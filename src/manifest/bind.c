@@ -88,6 +88,15 @@ static void warn_namespace(struct binder *k, const struct manifest_object *o) {
         });
 }
 
+static void warn_excluded(struct binder *k, const struct manifest_object *o) {
+        problem_list_add(&k->warnings, (struct manifest_problem){
+                .file = o->file,
+                .line = o->line,
+                .object = manifest_title(o, k->a),
+                .message = STR("its kind is excluded by the configuration: left alone"),
+        });
+}
+
 /* Puts one object of the set where it belongs; those without a scope stay unbound among `objects` until they are parted. */
 static void bind_object(struct binder *k, const struct manifest_object *in) {
         enum manifest_scope scope = served_scope(k, in);
@@ -107,7 +116,11 @@ static void bind_object(struct binder *k, const struct manifest_object *in) {
         }
         if (warned)
                 warn_namespace(k, in);
-        if (k->b->protection && manifest_check_protected(&o, k->b->protection, &err) < 0)
+        if (k->b->protection && manifest_is_excluded(&k->b->protection->filter, o.group, o.kind)) {
+                o.skip_reconcile = true;
+                warn_excluded(k, &o);
+        }
+        if (k->b->protection && !o.skip_reconcile && manifest_check_protected(&o, k->b->protection, &err) < 0)
                 refuse(k, &o, &err);
         else
                 object_list_add(&k->objects, &o);

@@ -28,6 +28,30 @@ static bool listed(const struct manifest_rules *l, const struct manifest_object 
         return any_rule_matches(l, o->group, o->kind, o->ns, o->name);
 }
 
+/* Kinds. */
+
+static bool has_kind(const struct manifest_kinds *k, struct str group, struct str kind) {
+        bool group_fits = k->group_count == 0, kind_fits = k->kind_count == 0;
+
+        for (size_t i = 0; i < k->group_count && !group_fits; i++)
+                group_fits = glob_match(k->groups[i], group);
+        for (size_t i = 0; i < k->kind_count && !kind_fits; i++)
+                kind_fits = str_eqc(k->kinds[i], "*") || str_eq(k->kinds[i], kind);
+        return group_fits && kind_fits;
+}
+
+static bool any_has_kind(const struct manifest_kinds *list, size_t count, struct str group, struct str kind) {
+        for (size_t i = 0; i < count; i++)
+                if (has_kind(&list[i], group, kind))
+                        return true;
+        return false;
+}
+
+bool manifest_is_excluded(const struct manifest_filter *f, struct str group, struct str kind) {
+        return any_has_kind(f->excluded, f->excluded_count, group, kind) ||
+               (f->included_count > 0 && !any_has_kind(f->included, f->included_count, group, kind));
+}
+
 /* Own objects. */
 
 static bool is_own_account(const struct manifest_protection *p, struct str ns, struct str name) {

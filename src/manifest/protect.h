@@ -26,6 +26,24 @@ struct manifest_rules {
         size_t count;
 };
 
+/* Some kinds, as argocd-cm's resource.exclusions and .inclusions name them; of an empty list any is meant. */
+struct manifest_kinds {
+        const struct str *groups; /* globs */
+        size_t group_count;
+        const struct str *kinds;  /* names; "*" is any */
+        size_t kind_count;
+};
+
+/* What truce keeps its hands off. An exclusion comes before an inclusion; with inclusions everything else is out. */
+struct manifest_filter {
+        const struct manifest_kinds *excluded;
+        size_t excluded_count;
+        const struct manifest_kinds *included;
+        size_t included_count;
+};
+
+bool manifest_is_excluded(const struct manifest_filter *f, struct str group, struct str kind);
+
 struct manifest_protection {
         struct str own_namespace;       /* empty: truce runs outside the cluster */
         bool whole_namespace;           /* nothing else lives there: every object in it is protected */
@@ -35,6 +53,7 @@ struct manifest_protection {
         struct manifest_rules cluster_allow, cluster_deny;
         struct manifest_rules namespaced_allow, namespaced_deny;
         struct manifest_rules destinations; /* only `ns` counts; for namespaced objects */
+        struct manifest_filter filter;
 };
 
 /* 0, or DENIED with the reason. The object must be bound. */

@@ -24,6 +24,8 @@ enum prune_verdict prune_keeps_holder(const struct inventory_entry *e) {
 
 /* The order of the questions is the order of the answers' safety: when in doubt, keep. */
 static enum prune_verdict judge(const struct prune_candidate *c) {
+        if (c->excluded)
+                return PRUNE_KEEP_EXCLUDED;
         if (c->namesake)
                 return PRUNE_KEEP_NAMESAKE;
         if (!c->known)
@@ -146,6 +148,7 @@ const char *prune_reason(enum prune_verdict verdict) {
                 [PRUNE_KEEP_FOREIGN] = "another tracker owns it now",
                 [PRUNE_KEEP_NAMESPACE] = "the Namespace still holds objects that Git wants, or that are never pruned",
                 [PRUNE_KEEP_DEFINITION] = "there are objects of its kind that Git wants, or that are never pruned",
+                [PRUNE_KEEP_EXCLUDED] = "its kind is excluded by the configuration",
                 [PRUNE_KEEP_NAMESAKE] = "Git has an object of this name whose kind the cluster does not serve",
                 [PRUNE_KEEP_UNSURE] = "whether it still exists could not be found out",
         };

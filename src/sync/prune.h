@@ -43,6 +43,7 @@ enum prune_verdict {
         PRUNE_KEEP_NAMESPACE,  /* holds desired or protected objects */
         PRUNE_KEEP_DEFINITION, /* of a kind of which there are such */
         PRUNE_KEEP_NAMESAKE,   /* Git has an object of this name whose kind is not served: it may be this one */
+        PRUNE_KEEP_EXCLUDED,   /* the configuration keeps truce away from its kind */
         PRUNE_KEEP_UNSURE,     /* whether it exists could not be found out (kind not served, list failed) */
 };
 
@@ -56,6 +57,7 @@ struct prune_candidate {
         bool live_foreign;     /* the live object's tracker is not this application of this installation */
         bool wanted;           /* another application of this agent wants it now */
         bool handed_on;        /* and has it already */
+        bool excluded;         /* the configuration excludes its kind */
         bool custom;           /* its kind is defined by a CRD */
         bool namesake;         /* Git has an object of its name of a kind that the cluster does not serve */
         bool holds_wanted;    /* a Namespace or a definition: objects would go with it that are desired or never pruned */

@@ -113,14 +113,21 @@ static void on_waiting(void *ctx, struct app *app, const char *what) {
         tell(ctx, "waiting", "%s", what);
 }
 
+static void tell_problems(struct world *w, const char *where, const struct manifest_problem *problems, size_t count) {
+        for (size_t i = 0; i < count; i++) {
+                _cleanup_(buf_done) struct buf text = buf_make(64 * 1024);
+
+                manifest_problem_print(&problems[i], &text);
+                tell(w, where, "%s", text.p);
+        }
+}
+
 static void on_revision(void *ctx, struct app *app, const struct agent_revision *r, const struct desired_set *set,
                         const struct err *rejected) {
         (void)app;
-        for (size_t i = 0; set && i < set->error_count; i++) {
-                _cleanup_(buf_done) struct buf text = buf_make(64 * 1024);
-
-                manifest_problem_print(&set->errors[i], &text);
-                tell(ctx, "problem", "%s", text.p);
+        if (set) {
+                tell_problems(ctx, "problem", set->errors, set->error_count);
+                tell_problems(ctx, "warning", set->warnings, set->warning_count);
         }
         tell(ctx, "revision", "%.*s (%.*s)%s%s", STR_FMT(r->subject), STR_FMT(r->ref), rejected ? " rejected: " : "",
              rejected ? rejected->msg : "");

@@ -215,8 +215,6 @@ static const struct {
           "error apps.yaml:5: application shop: annotation truce.dev/extra-paths takes remove or report\n" },
         { "apiVersion: argoproj.io/v1alpha1\nkind: Aplication\nmetadata: {name: x}\n",
           "error apps.yaml:1: argoproj.io/v1alpha1 Aplication is nothing that truce reads, did you mean Application?\n" },
-        { "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\n",
-          "error apps.yaml:1: ApplicationSet is not implemented\n" },
         { "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {}\n",
           "error apps.yaml:3: metadata.name is missing\n" },
         { "hello: world\n", "error apps.yaml:1: holds no configuration\n" },
@@ -499,6 +497,59 @@ static void own_objects_are_protected(void **state) {
         assert_int_equal(manifest_check_protected(&o, &p, &f->err), 0);
 }
 
+static void an_application_set_is_refused_and_the_rest_runs(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, APP "---\napiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\n");
+        assert_int_equal(f->c->app_count, 1);
+        assert_int_equal(f->c->refused_count, 1);
+        assert_string_equal(problems(f), "refused apps.yaml:13: application x is not run: ApplicationSet is not implemented yet\n");
+}
+
+/* A chart's URL is no Git repository's. */
+static void a_chart_is_refused_whatever_its_url(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, APP_HEAD "  source: {repoURL: 'https://charts.example.com', chart: x, targetRevision: 1.0.0}\n");
+        assert_string_equal(problems(f), "refused apps.yaml:7: application argocd/shop is not run: spec.source.chart: Helm is not "
+                                         "implemented yet\n");
+}
+
+static void kinds_are_excluded_and_included(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, APP "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm}\ndata:\n"
+                         "  resource.exclusions: |\n    - apiGroups: ['*.k8s.io', '']\n      kinds: [Lease, Endpoints]\n"
+                         "      clusters: ['*']\n    - kinds: ['*']\n      clusters: [https://other]\n    - apiGroups: [cilium.io]\n"
+                         "  resource.inclusions: |\n    - kinds: [Lease, ConfigMap, Deployment]\n      apiGroups: null\n");
+        const struct manifest_filter *filter = &f->c->apps[0].filter;
+
+        assert_string_equal(problems(f), "");
+        assert_int_equal(filter->excluded_count, 2);
+        assert_true(manifest_is_excluded(filter, STR("coordination.k8s.io"), STR("Lease")));
+        assert_true(manifest_is_excluded(filter, STR(""), STR("Endpoints")));
+        assert_true(manifest_is_excluded(filter, STR("cilium.io"), STR("Deployment")));
+        assert_false(manifest_is_excluded(filter, STR("apps"), STR("Deployment")));
+        assert_false(manifest_is_excluded(filter, STR(""), STR("ConfigMap")));
+        assert_false(manifest_is_excluded(filter, STR("other"), STR("Lease")));
+        assert_true(manifest_is_excluded(filter, STR(""), STR("Secret")));
+        assert_false(manifest_is_excluded(&(struct manifest_filter){ 0 }, STR(""), STR("Secret")));
+}
+
+static void mistakes_in_lists_of_kinds_are_told(void **state) {
+        struct fixture *f = *state;
+
+        assert_int_equal(load(f, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm}\ndata:\n"
+                                 "  resource.exclusions: |\n    - apiGroup: [x]\n    - kinds: Lease\n    - apiGroups: ['[a']\n    - 7\n"
+                                 "  resource.inclusions: x\n"), ERR_INVAL);
+        assert_string_equal(problems(f),
+                            "error apps.yaml:6: resource.exclusions: unknown key apiGroup, did you mean apiGroups?\n"
+                            "error apps.yaml:7: resource.exclusions: kinds must be a list of strings\n"
+                            "error apps.yaml:8: resource.exclusions: apiGroups: glob has a \"[\" without \"]\"\n"
+                            "error apps.yaml:9: resource.exclusions: an element is a map, not a number\n"
+                            "error apps.yaml:10: resource.inclusions must be a list, not a string\n");
+}
+
 static void argo_cds_config_map_is_an_error_where_it_would_change_a_sync(void **state) {
         struct fixture *f = *state;
         static const char head[] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm}\ndata:\n";
@@ -508,11 +559,12 @@ static void argo_cds_config_map_is_an_error_where_it_would_change_a_sync(void **
                                      "resource.customizations.health.apps_Deployment: z\n", head);
         must_load(f, text);
         assert_string_equal(problems(f), "notice 3 settings have no meaning here and are left out (dex.config, …)\n");
-        snprintf(text, sizeof(text), "%s  resource.exclusions: '[]'\n  resource.exclusion: x\n", head);
+        snprintf(text, sizeof(text), "%s  globalProjects: '[]'\n  resource.exclusion: x\n"
+                                     "  application.sync.impersonation.enabled: 'false'\n", head);
         assert_int_equal(load(f, text), ERR_INVAL);
         assert_string_equal(problems(f),
-                            "error apps.yaml:6: unknown key data.resource.exclusion, did you mean resource.exclusions?\n"
-                            "error apps.yaml:5: resource.exclusions: exclusions are not implemented yet\n");
+                            "error apps.yaml:5: globalProjects: global projects are not implemented yet\n"
+                            "error apps.yaml:6: unknown key data.resource.exclusion, did you mean resource.exclusions?\n");
 }
 
 /* Flags. */
@@ -698,6 +750,10 @@ int main(void) {
                 T(a_project_with_windows_refuses_its_applications),
                 T(an_unknown_project_matters_only_where_projects_are_used),
                 T(own_objects_are_protected),
+                T(an_application_set_is_refused_and_the_rest_runs),
+                T(a_chart_is_refused_whatever_its_url),
+                T(kinds_are_excluded_and_included),
+                T(mistakes_in_lists_of_kinds_are_told),
                 T(argo_cds_config_map_is_an_error_where_it_would_change_a_sync),
                 T(flags_make_the_same_application),
                 T(flags_can_ask_for_less),

@@ -62,6 +62,8 @@ static void each_reason_to_stay_is_honoured(void **state) {
         assert_int_equal(verdict_of(c, 0, "u1"), PRUNE_FORGET);
         c = ordinary, c.holds_wanted = true;
         assert_int_equal(verdict_of(c, 0, "u1"), PRUNE_KEEP_NAMESPACE);
+        c = ordinary, c.excluded = c.namesake = true;
+        assert_int_equal(verdict_of(c, 0, "u1"), PRUNE_KEEP_EXCLUDED);
         c = ordinary, c.namesake = true;
         assert_int_equal(verdict_of(c, 0, "u1"), PRUNE_KEEP_NAMESAKE);
         c = ordinary, c.known = false;

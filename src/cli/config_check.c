@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `truce config check FILE…`: what truce makes of configuration documents, without a cluster and without looking at Git:
+ * the applications that it would run, and why others not; ignore rules; what has no meaning here; what is wrong, with
+ * file, line and the nearest known key.
+ */
+#include <stdio.h>
+
+#include "base/option.h"
+#include "cli/cli.h"
+#include "cli/session.h"
+#include "cli/words.h"
+#include "diff/text.h"
+
+#define OUTPUT_MAX_BYTES (64 * 1024 * 1024)
+
+struct check_flags {
+        int output;
+};
+
+static const char *const outputs[] = { "text", "json", NULL };
+static const struct option_def check_options[] = {
+        { .name = "output", .letter = 'o', .type = OPTION_CHOICE, .at = offsetof(struct check_flags, output),
+          .choices = outputs, .help = "how to print it" },
+};
+
+static const char *const severities[] = {
+        [CONFIG_NOTICE] = "notice", [CONFIG_WARNING] = "warning", [CONFIG_REFUSED] = "refused", [CONFIG_ERROR] = "error",
+};
+
+/* --- what to say of each ---------------------------------------------------------------------------------------- */
+
+static struct str place_text(struct config_place p, struct arena *a) {
+        return arena_strf(a, "%.*s:%u", STR_FMT(p.file), p.line);
+}
+
+static void add_word(struct buf *out, bool is_so, const char *word) {
+        if (is_so)
+                buf_addf(out, "%s%s", out->n ? ", " : "", word);
+}
+
+static struct str policy_text(const struct config_app *app, struct arena *a) {
+        _cleanup_(buf_done) struct buf out = buf_make(4096);
+
+        add_word(&out, app->suspended, "left out (skip-reconcile)");
+        add_word(&out, !app->automated, "compared only");
+        add_word(&out, app->automated, "automated");
+        add_word(&out, app->prune, "prune");
+        add_word(&out, app->self_heal, "self-heal");
+        add_word(&out, app->create_namespace, "CreateNamespace");
+        return arena_str(a, buf_str(&out));
+}
+
+static struct str source_text(const struct config_app *app, struct arena *a) {
+        return arena_strf(a, "%.*s %.*s @ %.*s", STR_FMT(app->repo_url), STR_FMT(app->path), STR_FMT(app->revision));
+}
+
+/* "apps/Deployment web-* in shop" */
+static struct str objects_text(const struct config_ignore *rule, struct arena *a) {
+        return arena_strf(a, "%.*s%s%.*s%s%.*s%s%.*s", STR_FMT(rule->group), rule->group.n ? "/" : "", STR_FMT(rule->kind),
+                          rule->object.n ? " " : "", STR_FMT(rule->object), rule->ns.n ? " in " : "", STR_FMT(rule->ns));
+}
+
+static const struct value *pointers_value(const struct config_ignore *rule, struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < rule->pointer_count; i++) {
+                _cleanup_(buf_done) struct buf text = buf_make(64 * 1024);
+
+                for (size_t k = 0; k < rule->pointers[i].count; k++)
+                        pointer_add_token(&text, rule->pointers[i].tokens[k]);
+                value_list_add(&list, value_string(a, buf_str(&text), 0));
+        }
+        return value_list_end(&list, a, 0);
+}
+
+static const struct value *managers_value(const struct config_ignore *rule, struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < rule->manager_count; i++)
+                value_list_add(&list, value_string(a, str_from(rule->managers[i]), 0));
+        return value_list_end(&list, a, 0);
+}
+
+/* --- the model: what both forms print --------------------------------------------------------------------------- */
+
+static void add(struct value_map_builder *b, struct arena *a, const char *key, struct str text) {
+        if (text.n)
+                value_map_add(b, str_from(key), value_string(a, text, 0), 0);
+}
+
+static const struct value *app_value(const struct config_app *app, struct arena *a) {
+        struct value_map_builder b = { 0 };
+
+        add(&b, a, "name", config_app_title(app->ns, app->name, a));
+        add(&b, a, "source", source_text(app, a));
+        add(&b, a, "namespace", app->destination_namespace);
+        add(&b, a, "policy", policy_text(app, a));
+        add(&b, a, "at", place_text(app->place, a));
+        return value_map_end(&b, a, 0);
+}
+
+static const struct value *rule_value(const struct config_ignore *rule, const struct config_app *app, struct arena *a) {
+        struct value_map_builder b = { 0 };
+
+        add(&b, a, "at", str_from(rule->place));
+        add(&b, a, "application", app ? config_app_title(app->ns, app->name, a) : STR(""));
+        add(&b, a, "objects", objects_text(rule, a));
+        if (rule->pointer_count)
+                value_map_add(&b, STR("jsonPointers"), pointers_value(rule, a), 0);
+        if (rule->manager_count)
+                value_map_add(&b, STR("managedFieldsManagers"), managers_value(rule, a), 0);
+        add(&b, a, "counts", !app ? STR("") : app->respect_ignores ? STR("at sync, too") : STR("in comparisons"));
+        return value_map_end(&b, a, 0);
+}
+
+static const struct value *apps_value(const struct config *c, struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < c->app_count; i++)
+                value_list_add(&list, app_value(&c->apps[i], a));
+        return value_list_end(&list, a, 0);
+}
+
+static const struct value *rules_value(const struct config *c, struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < c->app_count; i++)
+                for (size_t k = 0; k < c->apps[i].own_ignores.count; k++)
+                        value_list_add(&list, rule_value(&c->apps[i].own_ignores.rules[k], &c->apps[i], a));
+        for (size_t i = 0; i < c->ignores.count; i++)
+                value_list_add(&list, rule_value(&c->ignores.rules[i], NULL, a));
+        return value_list_end(&list, a, 0);
+}
+
+static const struct value *irrelevant_value(const struct config *c, struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < c->irrelevant_count; i++) {
+                struct value_map_builder b = { 0 };
+
+                add(&b, a, "at", place_text(c->irrelevant[i].place, a));
+                add(&b, a, "key", c->irrelevant[i].key);
+                value_list_add(&list, value_map_end(&b, a, 0));
+        }
+        return value_list_end(&list, a, 0);
+}
+
+static const struct value *problems_value(const struct config *c, struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < c->problem_count; i++) {
+                const struct config_problem *p = &c->problems[i];
+                struct value_map_builder b = { 0 };
+
+                add(&b, a, "severity", str_from(severities[p->severity]));
+                add(&b, a, "at", p->place.file.n ? place_text(p->place, a) : STR(""));
+                add(&b, a, "application", p->app);
+                add(&b, a, "message", p->message);
+                value_list_add(&list, value_map_end(&b, a, 0));
+        }
+        return value_list_end(&list, a, 0);
+}
+
+static const struct value *model_of(const struct config *c, struct arena *a) {
+        struct value_map_builder b = { 0 };
+
+        value_map_add(&b, STR("applications"), apps_value(c, a), 0);
+        value_map_add(&b, STR("ignoreRules"), rules_value(c, a), 0);
+        value_map_add(&b, STR("irrelevant"), irrelevant_value(c, a), 0);
+        value_map_add(&b, STR("problems"), problems_value(c, a), 0);
+        return value_map_end(&b, a, 0);
+}
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+static struct str text_of(const struct value *row, const char *key) {
+        return value_text(value_getc(row, key));
+}
+
+/* The texts of a list, with commas. */
+static void add_list(struct buf *out, const struct value *list, const char *before) {
+        for (size_t i = 0; i < value_count(list); i++) {
+                buf_addc(out, i ? ", " : before);
+                text_add(out, list->list.items[i]->text);
+        }
+}
+
+static void print_app(const struct value *row, struct buf *out) {
+        buf_addc(out, "  ");
+        text_add(out, text_of(row, "name"));
+        buf_addc(out, "   ");
+        text_add(out, text_of(row, "source"));
+        if (text_of(row, "namespace").n) {
+                buf_addc(out, " → ");
+                text_add(out, text_of(row, "namespace"));
+        }
+        buf_addc(out, "   ");
+        text_add(out, text_of(row, "policy"));
+        buf_addc(out, "   ");
+        text_add(out, text_of(row, "at"));
+        buf_addch(out, '\n');
+}
+
+static void print_rule(const struct value *row, struct buf *out) {
+        struct str app = text_of(row, "application");
+
+        buf_addc(out, "  ");
+        text_add(out, app.n ? app : STR("all applications"));
+        buf_addc(out, "   ");
+        text_add(out, text_of(row, "objects"));
+        add_list(out, value_getc(row, "jsonPointers"), "   ");
+        add_list(out, value_getc(row, "managedFieldsManagers"), "   what is owned by ");
+        if (text_of(row, "counts").n) {
+                buf_addc(out, "   ");
+                text_add(out, text_of(row, "counts"));
+        }
+        buf_addc(out, "   ");
+        text_add(out, text_of(row, "at"));
+        buf_addch(out, '\n');
+}
+
+static void print_irrelevant(const struct value *row, struct buf *out) {
+        buf_addc(out, "  ");
+        text_add(out, text_of(row, "key"));
+        buf_addc(out, "   ");
+        text_add(out, text_of(row, "at"));
+        buf_addch(out, '\n');
+}
+
+/* What is irrelevant has a section of its own, each with its place. */
+static void print_problem(const struct value *row, struct buf *out) {
+        struct str place = text_of(row, "at"), app = text_of(row, "application");
+
+        if (!place.n)
+                return;
+        buf_addc(out, "  ");
+        text_add(out, text_of(row, "severity"));
+        buf_addc(out, "  ");
+        text_add(out, place);
+        buf_addc(out, ": ");
+        if (app.n) {
+                text_add(out, app);
+                buf_addc(out, ": ");
+        }
+        text_add(out, text_of(row, "message"));
+        buf_addch(out, '\n');
+}
+
+static const struct {
+        const char *key, *title;
+        void (*print)(const struct value *row, struct buf *out);
+} sections[] = {
+        { "applications", "Applications", print_app },
+        { "ignoreRules", "Ignored", print_rule },
+        { "irrelevant", "No meaning here", print_irrelevant },
+        { "problems", "To be looked at", print_problem },
+};
+
+static void print_section(const struct value *rows, size_t section, struct buf *out) {
+        size_t before = out->n, begin;
+
+        buf_addf(out, "%s%s\n", before ? "\n" : "", sections[section].title);
+        begin = out->n;
+        for (size_t i = 0; i < value_count(rows); i++)
+                sections[section].print(rows->list.items[i], out);
+        if (out->n == begin)
+                buf_truncate(out, before);
+}
+
+static void print_model(const struct value *model, int output) {
+        _cleanup_(buf_done) struct buf out = buf_make(OUTPUT_MAX_BYTES);
+
+        if (output == 1) {
+                words_add_json(model, &out);
+        } else {
+                for (size_t i = 0; i < ARRAY_LEN(sections); i++)
+                        print_section(value_getc(model, sections[i].key), i, &out);
+        }
+        fputs(out.p, stdout);
+}
+
+/* --- the verb ----------------------------------------------------------------------------------------------------- */
+
+static int exit_status(const struct config *c) {
+        enum config_severity worst = CONFIG_NOTICE;
+
+        for (size_t i = 0; i < c->problem_count; i++)
+                if (c->problems[i].severity > worst)
+                        worst = c->problems[i].severity;
+        if (worst == CONFIG_ERROR)
+                return CLI_ERROR;
+        return worst == CONFIG_NOTICE ? CLI_OK : CLI_DIFFERENT;
+}
+
+static int check(const struct str *paths, size_t count, int output, struct err *err) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(config_freep) struct config *c = NULL;
+        int r = config_load(paths, count, &c, err);
+
+        if (r < 0 && !c)
+                return r;
+        if (r == 0)
+                config_settle(c);
+        print_model(model_of(c, a), output);
+        return exit_status(c);
+}
+
+static void print_help(const struct option_group *group) {
+        _cleanup_(buf_done) struct buf out = buf_make(64 * 1024);
+
+        options_help(group, 1, &out);
+        cli_print_head("config");
+        fputs(out.p, stdout);
+}
+
+int cli_config(int argc, char **argv) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct check_flags flags = { 0 };
+        struct option_group group = { "Check", check_options, ARRAY_LEN(check_options), &flags };
+        const struct str *operands;
+        struct err err;
+        size_t count;
+        int r;
+
+        if (options_want_help(argc, argv)) {
+                print_help(&group);
+                return CLI_OK;
+        }
+        options_default(&group, 1, a);
+        r = options_parse(&group, 1, argc, argv, a, &operands, &count, &err);
+        if (r == 0 && (count < 2 || !str_eqc(operands[0], "check")))
+                r = err_set(&err, ERR_INVAL, "usage: truce config check FILE…");
+        if (r == 0)
+                r = check(operands + 1, count - 1, flags.output, &err);
+        return r < 0 ? session_fail(&err) : r;
+}
