@@ -113,6 +113,31 @@ static int create_pod(struct call *c, const struct value **object) {
         return 0;
 }
 
+/* A Pod's class of service cannot be taken from its status. */
+static const struct value *with_class_of(struct call *c, const struct value *live, const struct value *pod) {
+        static const struct str path[] = { { "status", 6 }, { "qosClass", 8 } };
+        const struct value *had = value_path(live, "status", "qosClass", NULL);
+
+        if (!had || value_text(value_path(pod, "status", "qosClass", NULL)).n)
+                return pod;
+        return value_with_path(c->a, pod, path, 2, had);
+}
+
+/* Who takes the observed generation out keeps it. */
+static const struct value *with_generation_of(struct call *c, const struct value *live, const struct value *pod) {
+        static const struct str path[] = { { "status", 6 }, { "observedGeneration", 18 } };
+        const struct value *had = value_path(live, "status", "observedGeneration", NULL);
+        int64_t now = 0;
+
+        value_to_i64(value_path(pod, "status", "observedGeneration", NULL), &now);
+        return had && now == 0 ? value_with_path(c->a, pod, path, 2, had) : pod;
+}
+
+static int update_pod_status(struct call *c, const struct value *live, const struct value **object) {
+        *object = with_generation_of(c, live, with_class_of(c, live, *object));
+        return 0;
+}
+
 /* ---- CustomResourceDefinition ---- */
 
 static const struct value *stored_versions(const struct value *crd, struct arena *a) {
@@ -134,9 +159,14 @@ static const struct value *stored_versions(const struct value *crd, struct arena
         return value_list_end(&list, a, 0);
 }
 
-static int prepare_crd(struct call *c, const struct value **object) {
+static int create_crd(struct call *c, const struct value **object) {
         *object = with_path(*object, c->a, stored_versions(*object, c->a), "status", "storedVersions", NULL, NULL);
         return 0;
+}
+
+static int update_crd(struct call *c, const struct value *live, const struct value **object) {
+        (void)live;
+        return create_crd(c, object);
 }
 
 /* ---- DaemonSet: its template's generation lives in an annotation ---- */
@@ -158,14 +188,16 @@ static const char *read_generation(struct str text, int64_t *ret) {
         return str_to_i64(text.p[0] == '+' ? digits : text, ret) ? NULL : "value out of range";
 }
 
-static const struct value *generation_of(const struct call *c, const struct value *object) {
-        return c->kind->is_custom || !str_eqc(c->kind->resource->kind, "DaemonSet")
-                       ? NULL
-                       : value_path(object, "metadata", "annotations", TEMPLATE_GENERATION, NULL);
+static bool is_daemon_set(const struct call *c) {
+        return !c->kind->is_custom && str_eqc(c->kind->resource->kind, "DaemonSet");
+}
+
+static const struct value *given_generation(const struct value *object) {
+        return value_path(object, "metadata", "annotations", TEMPLATE_GENERATION, NULL);
 }
 
 struct str prepare_fault(const struct call *c, const struct value *object) {
-        const struct value *generation = generation_of(c, object);
+        const struct value *generation = is_daemon_set(c) ? given_generation(object) : NULL;
         const char *why = NULL;
         int64_t n;
 
@@ -177,7 +209,7 @@ struct str prepare_fault(const struct call *c, const struct value *object) {
 }
 
 static int create_daemon_set(struct call *c, const struct value **object) {
-        const struct value *given = generation_of(c, *object);
+        const struct value *given = given_generation(*object);
         int64_t n = 1;
 
         if (given)
@@ -202,16 +234,17 @@ static int update_daemon_set(struct call *c, const struct value *live, const str
 }
 
 /* Inside of the server it is part of the spec, which /status leaves alone. */
-static const struct value *keep_generation(const struct call *c, const struct value *live, const struct value *object) {
-        return with_template_generation(object, live_generation(live), c->a);
+static int update_daemon_set_status(struct call *c, const struct value *live, const struct value **object) {
+        *object = with_template_generation(*object, live_generation(live), c->a);
+        return 0;
 }
 
 /* What is a number inside of the server is spelt as one. */
 const struct value *prepare_default(struct call *c, const struct value *object) {
-        const struct value *given = generation_of(c, object);
+        const struct value *given = given_generation(object);
         int64_t n = 0;
 
-        if (c->kind->is_custom || !str_eqc(c->kind->resource->kind, "DaemonSet"))
+        if (!is_daemon_set(c))
                 return object;
         if (given && read_generation(value_text(given), &n))
                 return object;
@@ -263,20 +296,23 @@ static int create_claim(struct call *c, const struct value **object) {
         return prepare_claim(c, NULL, object);
 }
 
+typedef int (*create_fn)(struct call *c, const struct value **object);
+typedef int (*update_fn)(struct call *c, const struct value *live, const struct value **object);
+
 static const struct {
         const char *group, *kind;
-        int (*create)(struct call *c, const struct value **object);
-        int (*update)(struct call *c, const struct value *live, const struct value **object);
+        create_fn create;
+        update_fn update, update_status;
 } kinds[] = {
-        { "batch", "Job", create_job, NULL },
-        { "", "Pod", create_pod, NULL },
-        { "", "Namespace", create_namespace, NULL },
-        { "", "Service", create_service, service_prepare },
-        { "", "ServiceAccount", create_account, update_account },
-        { "", "PersistentVolumeClaim", create_claim, prepare_claim },
-        { "", "PersistentVolume", prepare_new_volume, NULL },
-        { "apps", "DaemonSet", create_daemon_set, update_daemon_set },
-        { "apiextensions.k8s.io", "CustomResourceDefinition", prepare_crd, NULL },
+        { "batch", "Job", create_job, NULL, NULL },
+        { "", "Pod", create_pod, NULL, update_pod_status },
+        { "", "Namespace", create_namespace, NULL, NULL },
+        { "", "Service", create_service, service_prepare, NULL },
+        { "", "ServiceAccount", create_account, update_account, NULL },
+        { "", "PersistentVolumeClaim", create_claim, prepare_claim, NULL },
+        { "", "PersistentVolume", prepare_new_volume, NULL, prepare_volume_status },
+        { "apps", "DaemonSet", create_daemon_set, update_daemon_set, update_daemon_set_status },
+        { "apiextensions.k8s.io", "CustomResourceDefinition", create_crd, update_crd, NULL },
 };
 
 static size_t find(const struct call *c) {
@@ -324,40 +360,15 @@ int prepare_create(struct call *c, const struct value **object) {
         return i < ARRAY_LEN(kinds) && kinds[i].create ? kinds[i].create(c, object) : 0;
 }
 
-/* A Pod's class of service cannot be taken from its status. */
-static const struct value *with_class_of(struct call *c, const struct value *live, const struct value *pod) {
-        static const struct str path[] = { { "status", 6 }, { "qosClass", 8 } };
-        const struct value *had = value_path(live, "status", "qosClass", NULL);
-
-        if (!had || value_text(value_path(pod, "status", "qosClass", NULL)).n)
-                return pod;
-        return value_with_path(c->a, pod, path, 2, had);
-}
-
-/* Who takes the observed generation out keeps it. */
-static const struct value *with_generation_of(struct call *c, const struct value *live, const struct value *pod) {
-        static const struct str path[] = { { "status", 6 }, { "observedGeneration", 18 } };
-        const struct value *had = value_path(live, "status", "observedGeneration", NULL);
-        int64_t now = 0;
-
-        value_to_i64(value_path(pod, "status", "observedGeneration", NULL), &now);
-        return had && now == 0 ? value_with_path(c->a, pod, path, 2, had) : pod;
-}
-
 int prepare_update(struct call *c, const struct value *live, const struct value **object) {
         size_t i = find(c);
+        update_fn update = NULL;
 
         if (!c->kind->is_custom)
                 *object = codec_drop(kind_type(c->kind), *object, c->a);
-        if (str_eqc(c->at.subresource, "status") && str_eqc(c->kind->resource->kind, "Pod"))
-                *object = with_generation_of(c, live, with_class_of(c, live, *object));
-        if (str_eqc(c->at.subresource, "status") && str_eqc(c->kind->resource->kind, "PersistentVolume"))
-                return prepare_volume_status(c, live, object);
-        if (str_eqc(c->at.subresource, "status") && str_eqc(c->kind->resource->kind, "DaemonSet"))
-                *object = keep_generation(c, live, *object);
-        if (c->at.subresource.n)
-                return 0;
-        if (str_eqc(c->kind->resource->kind, "CustomResourceDefinition"))
-                return prepare_crd(c, object);
-        return i < ARRAY_LEN(kinds) && kinds[i].update ? kinds[i].update(c, live, object) : 0;
+        if (i < ARRAY_LEN(kinds) && !c->at.subresource.n)
+                update = kinds[i].update;
+        else if (i < ARRAY_LEN(kinds) && str_eqc(c->at.subresource, "status"))
+                update = kinds[i].update_status;
+        return update ? update(c, live, object) : 0;
 }

@@ -278,6 +278,27 @@ static void a_version_of_storage_need_not_be_served(void **state) {
         }
 }
 
+/* What the server does to DaemonSets it does not do to those of somebody else's group. */
+static void a_kind_of_the_name_of_a_built_in_one_is_its_own(void **state) {
+        static const char kind[] = "{\"apiVersion\":\"example.com/v1\",\"kind\":\"DaemonSet\",\"metadata\":{\"name\":\"a\"}}";
+        struct world *w = *state;
+
+        assert_int_equal(post(w, CRDS,
+                              "{\"metadata\":{\"name\":\"daemonsets.example.com\"},\"spec\":{\"group\":\"example.com\","
+                              "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"daemonsets\",\"kind\":\"DaemonSet\"},"
+                              "\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"subresources\":{"
+                              "\"status\":{}},\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{"
+                              "\"status\":{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"integer\"}}}}}}}]}}"),
+                         201);
+        world_run(w, 100);
+        assert_int_equal(post(w, "/apis/example.com/v1/namespaces/default/daemonsets", kind), 201);
+        assert_int_equal(patch(w, "/apis/example.com/v1/namespaces/default/daemonsets/a/status", MERGE_TYPE,
+                               "{\"status\":{\"x\":1}}"),
+                         200);
+        assert_at(w, "status.x", "1");
+        assert_at(w, "metadata.annotations", "");
+}
+
 static void a_number_that_no_float_can_hold_is_refused(void **state) {
         struct world *w = *state;
 
@@ -296,6 +317,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(names_that_become_free_are_given, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_definition_may_have_many_versions, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_version_of_storage_need_not_be_served, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_kind_of_the_name_of_a_built_in_one_is_its_own, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_number_that_no_float_can_hold_is_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_crd_is_served_a_moment_later, setup, teardown),
                 cmocka_unit_test_setup_teardown(unknown_fields_are_pruned_and_defaults_filled, setup, teardown),
