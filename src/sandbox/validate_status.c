@@ -201,24 +201,24 @@ static void check_namespace_status(struct check *c) {
 
 /* --- all of them --- */
 
+static const struct {
+        const char *kind;
+        void (*check)(struct check *c);
+} checks[] = {
+        { "Service", check_service_status }, { "Namespace", check_namespace_status },
+        { "Ingress", check_ingress_status }, { "PodDisruptionBudget", check_conditions },
+        { "Job", check_job_status },         { "Pod", check_pod_status },
+};
+
 void check_status(struct check *c) {
-        if (str_eqc(c->kind, "Service"))
-                check_service_status(c);
-        if (str_eqc(c->kind, "Namespace"))
-                check_namespace_status(c);
-        if (str_eqc(c->kind, "Ingress"))
-                check_ingress_status(c);
-        if (str_eqc(c->kind, "PodDisruptionBudget"))
-                check_conditions(c);
-        if (str_eqc(c->kind, "Job"))
-                check_job_status(c);
-        if (str_eqc(c->kind, "Pod"))
-                check_pod_status(c);
         if (c->type && c->type->rules) {
                 check_custom_status(c);
                 return;
         }
-        for (size_t i = 0; i < sizeof status_table / sizeof *status_table; i++)
+        for (size_t i = 0; i < ARRAY_LEN(checks); i++)
+                if (str_eqc(c->kind, checks[i].kind))
+                        checks[i].check(c);
+        for (size_t i = 0; i < ARRAY_LEN(status_table); i++)
                 if (str_eqc(c->kind, status_table[i].kind))
                         check_status_as(c, &status_table[i]);
 }

@@ -137,25 +137,27 @@ static void a_crd_that_somebody_holds_stays(void **state) {
         struct world *w = *state;
 
         world_run(w, 100);
-        assert_int_equal(patch(w, CRDS "/widgets.example.com", MERGE_TYPE, "{\"metadata\":{\"finalizers\":[\"x.y/z\"]}}"),
-                         200);
+        assert_int_equal(
+                patch(w, CRDS "/widgets.example.com", MERGE_TYPE, "{\"metadata\":{\"finalizers\":[\"x.y/z\"]}}"), 200);
         assert_int_equal(del(w, CRDS "/widgets.example.com"), 200);
         world_run(w, 5000);
         assert_int_equal(get(w, CRDS "/widgets.example.com"), 200);
         assert_at(w, "metadata.finalizers", "[\"x.y/z\"]");
-        assert_int_equal(patch(w, CRDS "/widgets.example.com", MERGE_TYPE, "{\"metadata\":{\"finalizers\":null}}"), 200);
+        assert_int_equal(patch(w, CRDS "/widgets.example.com", MERGE_TYPE, "{\"metadata\":{\"finalizers\":null}}"),
+                         200);
         assert_int_equal(get(w, CRDS "/widgets.example.com"), 404);
 }
 
 /* A definition with one version. */
 static int define(struct world *w, const char *plural, const char *names) {
-        return post(w, CRDS,
-                    arena_strf(w->arena,
-                               "{\"metadata\":{\"name\":\"%s.n.example\"},\"spec\":{\"group\":\"n.example\",\"scope\":"
-                               "\"Namespaced\",\"names\":{\"plural\":\"%s\",%s},\"versions\":[{\"name\":\"v1\",\"served\":"
-                               "true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}",
-                               plural, plural, names)
-                            .p);
+        return post(
+                w, CRDS,
+                arena_strf(w->arena,
+                           "{\"metadata\":{\"name\":\"%s.n.example\"},\"spec\":{\"group\":\"n.example\",\"scope\":"
+                           "\"Namespaced\",\"names\":{\"plural\":\"%s\",%s},\"versions\":[{\"name\":\"v1\",\"served\":"
+                           "true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}",
+                           plural, plural, names)
+                        .p);
 }
 
 static void assert_refused(struct world *w, const char *plural, const char *reason, const char *message,
@@ -202,15 +204,15 @@ static void names_that_become_free_are_given(void **state) {
         define(w, "bazs", "\"kind\":\"Foo\"");
         world_run(w, 100);
         assert_int_equal(get(w, "/apis/n.example/v1/bars"), 404);
-        assert_int_equal(patch(w, CRDS "/foos.n.example", MERGE_TYPE, "{\"spec\":{\"names\":{\"shortNames\":[\"g\"]}}}"),
-                         200);
+        assert_int_equal(
+                patch(w, CRDS "/foos.n.example", MERGE_TYPE, "{\"spec\":{\"names\":{\"shortNames\":[\"g\"]}}}"), 200);
         world_run(w, 100);
         assert_int_equal(get(w, "/apis/n.example/v1/bars"), 200);
         assert_int_equal(get(w, CRDS "/foos.n.example"), 200);
         assert_at(w, "status.acceptedNames.shortNames", "[\"g\"]");
         /* One that is served keeps the names it has. */
-        assert_int_equal(patch(w, CRDS "/foos.n.example", MERGE_TYPE, "{\"spec\":{\"names\":{\"shortNames\":[\"f\"]}}}"),
-                         200);
+        assert_int_equal(
+                patch(w, CRDS "/foos.n.example", MERGE_TYPE, "{\"spec\":{\"names\":{\"shortNames\":[\"f\"]}}}"), 200);
         world_run(w, 100);
         assert_int_equal(get(w, CRDS "/foos.n.example"), 200);
         assert_at(w, "status.conditions.0.reason", "ShortNamesConflict");
@@ -246,7 +248,8 @@ static void a_definition_may_have_many_versions(void **state) {
         assert_at(w, "versions.99.version", "v1");
 }
 
-/* Garbage collection, a namespace's end and the definition's own reach what is stored in a version that is not served. */
+/* Garbage collection, a namespace's end and the definition's own reach what is stored in a version that is not served.
+ */
 static void a_version_of_storage_need_not_be_served(void **state) {
         static const char *const ends[] = { "/api/v1/namespaces/shop", CRDS "/uns.u.example" };
         static const char path[] = "/apis/u.example/v2/namespaces/shop/uns";
@@ -261,16 +264,18 @@ static void a_version_of_storage_need_not_be_served(void **state) {
                      "{\"name\":\"v2\",\"served\":true,\"storage\":false,\"schema\":{\"openAPIV3Schema\":{\"type\":"
                      "\"object\"}}}]}}");
                 world_run(w, 100);
-                assert_int_equal(post(w, path,
-                                      "{\"apiVersion\":\"u.example/v2\",\"kind\":\"Un\",\"metadata\":{\"name\":\"a\","
-                                      "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"no\","
-                                      "\"uid\":\"11111111-1111-1111-1111-111111111111\"}]}}"),
-                                 201);
+                assert_int_equal(
+                        post(w, path,
+                             "{\"apiVersion\":\"u.example/v2\",\"kind\":\"Un\",\"metadata\":{\"name\":\"a\","
+                             "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"no\","
+                             "\"uid\":\"11111111-1111-1111-1111-111111111111\"}]}}"),
+                        201);
                 world_run(w, 1000);
                 assert_int_equal(get(w, arena_strf(w->arena, "%s/a", path).p), 404);
-                assert_int_equal(post(w, path,
-                                      "{\"apiVersion\":\"u.example/v2\",\"kind\":\"Un\",\"metadata\":{\"name\":\"b\"}}"),
-                                 201);
+                assert_int_equal(
+                        post(w, path,
+                             "{\"apiVersion\":\"u.example/v2\",\"kind\":\"Un\",\"metadata\":{\"name\":\"b\"}}"),
+                        201);
                 assert_int_equal(del(w, ends[i]), 200);
                 world_run(w, 30000);
                 assert_int_equal(get(w, ends[i]), 404);
@@ -278,25 +283,40 @@ static void a_version_of_storage_need_not_be_served(void **state) {
         }
 }
 
-/* What the server does to DaemonSets it does not do to those of somebody else's group. */
+/* Writes `status` to an object of a custom kind `kind`. */
+static void write_status_of(struct world *w, const char *kind, const char *plural, const char *status) {
+        const char *objects = arena_strf(w->arena, "/apis/example.com/v1/namespaces/default/%s", plural).p;
+
+        assert_int_equal(
+                post(w, CRDS,
+                     arena_strf(w->arena,
+                                "{\"metadata\":{\"name\":\"%s.example.com\"},\"spec\":{\"group\":\"example.com\","
+                                "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"%s\",\"kind\":\"%s\"},"
+                                "\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,"
+                                "\"subresources\":{\"status\":{}},\"schema\":{\"openAPIV3Schema\":{\"type\":"
+                                "\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}",
+                                plural, plural, kind)
+                             .p),
+                201);
+        world_run(w, 100);
+        assert_int_equal(
+                post(w, objects,
+                     arena_strf(w->arena,
+                                "{\"apiVersion\":\"example.com/v1\",\"kind\":\"%s\",\"metadata\":{\"name\":\"a\"}}",
+                                kind)
+                             .p),
+                201);
+        assert_int_equal(patch(w, arena_strf(w->arena, "%s/a/status", objects).p, MERGE_TYPE, status), 200);
+}
+
 static void a_kind_of_the_name_of_a_built_in_one_is_its_own(void **state) {
-        static const char kind[] = "{\"apiVersion\":\"example.com/v1\",\"kind\":\"DaemonSet\",\"metadata\":{\"name\":\"a\"}}";
         struct world *w = *state;
 
-        assert_int_equal(post(w, CRDS,
-                              "{\"metadata\":{\"name\":\"daemonsets.example.com\"},\"spec\":{\"group\":\"example.com\","
-                              "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"daemonsets\",\"kind\":\"DaemonSet\"},"
-                              "\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"subresources\":{"
-                              "\"status\":{}},\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{"
-                              "\"status\":{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"integer\"}}}}}}}]}}"),
-                         201);
-        world_run(w, 100);
-        assert_int_equal(post(w, "/apis/example.com/v1/namespaces/default/daemonsets", kind), 201);
-        assert_int_equal(patch(w, "/apis/example.com/v1/namespaces/default/daemonsets/a/status", MERGE_TYPE,
-                               "{\"status\":{\"x\":1}}"),
-                         200);
-        assert_at(w, "status.x", "1");
+        write_status_of(w, "DaemonSet", "daemonsets", "{\"status\":{\"numberReady\":-1}}");
         assert_at(w, "metadata.annotations", "");
+        write_status_of(w, "Service", "services", "{\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"x\"}]}}}");
+        write_status_of(w, "Namespace", "namespaces", "{\"status\":{\"phase\":\"Fine\"}}");
+        write_status_of(w, "Job", "jobs", "{\"status\":{\"failed\":-1}}");
 }
 
 static void a_number_that_no_float_can_hold_is_refused(void **state) {
