@@ -19,19 +19,46 @@ static bool has_empties(const struct value *v) {
         return false;
 }
 
-/* A null among a Secret's data or the like: no bytes, which are not stored as empty ones are but read as such. */
+/* --- nulls among a Secret's data or the like: no bytes, which are not stored as empty ones are but read as such --- */
+
+/* What the body gives for a field that is a map of bytes, or NULL. */
+static const struct value *bytes_of(const struct type_field *f, const struct value *body) {
+        return f->type->kind == TYPE_MAP && f->type->item->kind == TYPE_BYTES ? value_get(body, f->name) : NULL;
+}
+
+/* What stringData has is no null any more. */
+static bool is_no_bytes(const struct value *body, const struct value_member *m) {
+        return m->value->kind == VALUE_NULL && !value_get(value_getc(body, "stringData"), m->key);
+}
+
 static bool has_no_bytes(const struct type *t, const struct value *body) {
         for (size_t i = 0; i < t->field_count; i++) {
-                const struct type *of = t->fields[i].type;
-                const struct value *v = value_get(body, t->fields[i].name);
+                const struct value *v = bytes_of(&t->fields[i], body);
 
-                for (size_t j = 0; of->kind == TYPE_MAP && of->item->kind == TYPE_BYTES && j < value_count(v); j++)
-                        if (v->map.members[j].value->kind == VALUE_NULL &&
-                            !value_get(value_getc(body, "stringData"), v->map.members[j].key))
+                for (size_t j = 0; j < value_count(v); j++)
+                        if (is_no_bytes(body, &v->map.members[j]))
                                 return true;
         }
         return false;
 }
+
+static const struct value *with_no_bytes(const struct call *c, const struct value *object) {
+        const struct type *t = kind_type(c->kind);
+
+        for (size_t i = 0; i < t->field_count; i++) {
+                const struct value *v = bytes_of(&t->fields[i], c->sent);
+
+                for (size_t j = 0; j < value_count(v); j++) {
+                        const struct str path[] = { t->fields[i].name, v->map.members[j].key };
+
+                        if (is_no_bytes(c->sent, &v->map.members[j]))
+                                object = value_with_path(c->a, object, path, ARRAY_LEN(path), &value_null);
+                }
+        }
+        return object;
+}
+
+/* --- what a body gives --- */
 
 void held_note(struct call *c, const struct type *type, const struct value *body) {
         if (type != kind_type(c->kind) || c->kind->is_custom)
@@ -94,24 +121,6 @@ static const struct value *with_pods_requests(const struct value *pod, struct ar
                         pod = value_with_path(a, pod, path, 2, value_list_end(&b, a, 0));
         }
         return pod;
-}
-
-/* The nulls that has_no_bytes() found, in their places again. */
-static const struct value *with_no_bytes(const struct call *c, const struct value *object) {
-        const struct type *t = kind_type(c->kind);
-
-        for (size_t i = 0; i < t->field_count; i++) {
-                const struct type *of = t->fields[i].type;
-                const struct value *v = value_get(c->sent, t->fields[i].name);
-
-                for (size_t j = 0; of->kind == TYPE_MAP && of->item->kind == TYPE_BYTES && j < value_count(v); j++) {
-                        const struct str path[] = { t->fields[i].name, v->map.members[j].key };
-
-                        if (v->map.members[j].value->kind == VALUE_NULL)
-                                object = value_with_path(c->a, object, path, ARRAY_LEN(path), &value_null);
-                }
-        }
-        return object;
 }
 
 const struct value *held_for_checks(const struct call *c, const struct value *object) {

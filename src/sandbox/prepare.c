@@ -348,7 +348,7 @@ const struct value *prepare_read(struct call *c, const struct value *object) {
         const struct value *labels = value_path(read, "metadata", "labels", NULL);
 
         if (labels && (!stored || !value_equal(labels, stored)))
-                c->unread = 1;
+                c->unread = UNREAD_OTHER;
         return read;
 }
 

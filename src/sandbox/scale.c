@@ -255,7 +255,7 @@ static const struct value *scaled_parent(struct call *c, const struct ssa_scale 
         /* Nobody defaults what is stored here; reading does. */
         const struct value *read =
                 codec_default(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, parent, c->a);
-        c->unread = !value_equal(read, parent);
+        c->unread = value_equal(read, parent) ? 0 : UNREAD_OTHER;
         return read;
 }
 

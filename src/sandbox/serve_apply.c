@@ -138,7 +138,7 @@ static uint64_t unread_of(struct call *c, const struct value *merged, const stru
         if (!c->kind->is_custom || value_equal(stored, written_part(c, codec_prune(kind_type(c->kind), object, c->a))))
                 return 0;
         c->rewrites = !value_equal(value_getc(stored, "metadata"), value_getc(written_part(c, object), "metadata"));
-        return (hash64(&key, value_canonical(c->a, stored)) & ~UNREAD_ORDER) | 1;
+        return (hash64(&key, value_canonical(c->a, stored)) & ~UNREAD_NAMED) | UNREAD_OTHER;
 }
 
 /* The merged object, decoded; `live` itself when nothing changed. */

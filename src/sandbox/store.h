@@ -21,8 +21,9 @@
 
 #define STORE_HISTORY_EVENTS 10000
 
-/* managedFields stand in another order than writes give them but one of /scale. The rest of `unread` has other bits. */
-#define UNREAD_ORDER ((uint64_t)1 << 63)
+/* Something else, nobody needs to know what; of a custom resource with a fingerprint of it in the bits without a name.
+ */
+#define UNREAD_OTHER 1
 /* As its creation left it: whatever is written next differs, and may have no other change. */
 #define UNREAD_NEW 2
 /* An ExternalName's internalTrafficPolicy, which is left out whenever it is read: Cluster, Local. */
@@ -30,6 +31,9 @@
 #define UNREAD_LOCAL   8
 /* A null among a map's bytes, which is read as an empty one. */
 #define UNREAD_NO_BYTES 16
+/* managedFields stand in another order than writes give them but one of /scale. */
+#define UNREAD_ORDER ((uint64_t)1 << 63)
+#define UNREAD_NAMED (UNREAD_OTHER | UNREAD_NEW | UNREAD_CLUSTER | UNREAD_LOCAL | UNREAD_NO_BYTES | UNREAD_ORDER)
 /* What stays when only the server's own metadata changes; of built-in kinds, as custom resources have fingerprints. */
 #define UNREAD_KEPT (UNREAD_ORDER | UNREAD_CLUSTER | UNREAD_LOCAL)
 
@@ -40,8 +44,8 @@ struct version {
         const struct value *value;  /* whole: apiVersion, kind, metadata with resourceVersion */
         struct str key;             /* "namespace/name", or "name" of a cluster-wide object */
         struct str namespace, name; /* parts of the key */
-        uint64_t unread;            /* of what is stored beside `value` and nobody reads: 0, or UNREAD_… and a fingerprint */
-        char *text;                 /* see version_text() */
+        uint64_t unread; /* of what is stored beside `value` and nobody reads: UNREAD_… and a fingerprint */
+        char *text;      /* see version_text() */
         size_t text_bytes;
 };
 
