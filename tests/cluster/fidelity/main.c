@@ -8,10 +8,14 @@
  * Environment: that of tests/cluster, without a controller manager, and
  *      FIDELITY_SEED       repeats a run (default: another each time; it is printed)
  *      FIDELITY_SECONDS    the short form: as many requests as fit (default 75)
- *      FIDELITY_REQUESTS   the long form: at least so many, and until every kind has had FIDELITY_EACH (default 100) of
- * each verb; FIDELITY_SECONDS (then 7200) end it all the same FIDELITY_KIND, FIDELITY_EPISODE    only this kind, only
- * this episode; both: that episode of that kind, whatever kinds.yaml has before it FIDELITY_SHRINK     how many kinds
- * of differences get their steps reduced (default 10)
+ *      FIDELITY_REQUESTS   the long form: at least so many, and until every kind has had FIDELITY_EACH (default 100)
+ *                          of each verb; FIDELITY_SECONDS (then 7200) end it all the same
+ *
+ *      FIDELITY_KIND, FIDELITY_EPISODE
+ *                          only this kind, only this episode; both: that episode of that kind, whatever kinds.yaml has
+ *                          before it
+ *
+ *      FIDELITY_SHRINK     how many kinds of differences get their steps reduced (default 10)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,7 +202,7 @@ static const struct difference *first_unknown(const struct kind *k, const struct
 
 /* Counts it. True with its place in case of a difference of a kind not seen before. */
 static bool judge(const struct kind *k, const struct step *s, struct result *r, struct arena *a,
-                            struct str *ret_place) {
+                  struct str *ret_place) {
         struct tally *t = &tallies[k - kinds.list][s->verb];
         const struct difference *first = r->unanswered ? NULL : first_unknown(k, s, r, a);
 
@@ -219,8 +223,8 @@ static bool judge(const struct kind *k, const struct step *s, struct result *r, 
 }
 
 /*
- * After a write that went another way the objects are no longer the same. They are not either when a second ended within
- * one, and requests that tell the one side's time to both would show it.
+ * After a write that went another way the objects are no longer the same. They are not either when a second ended
+ * within one, and requests that tell the one side's time to both would show it.
  */
 static bool is_parted(const struct step *s, const struct result *r) {
         bool wrote = r->answers[SIDE_REAL].status < 300 || r->answers[SIDE_SANDBOX].status < 300;
@@ -375,7 +379,8 @@ static unsigned known_requests(void) {
 }
 
 static bool is_too_much(void) {
-        return (uint64_t)wrong * 10000 > (uint64_t)requests * UNKNOWN_PER_10000 || unanswered > UNANSWERED_MAX(requests);
+        return (uint64_t)wrong * 10000 > (uint64_t)requests * UNKNOWN_PER_10000 ||
+               unanswered > UNANSWERED_MAX(requests);
 }
 
 static int tell(void) {
@@ -386,8 +391,7 @@ static int tell(void) {
         known_print();
         print_signatures();
         printf("FIDELITY_SEED=%llu: %u requests, %u equal, %u known, %u different; %u server-side applies to objects "
-               "of "
-               "several managers (%.1f %%); %u with causes in another order; %u watches the server did not answer\n",
+               "of several managers (%.1f %%); %u with causes in another order; %u watches the server did not answer\n",
                (unsigned long long)options.seed, requests, requests - of_known - wrong, of_known, wrong, shared,
                requests ? 100.0 * shared / requests : 0.0, reordered, unanswered);
         return is_too_much() || !whole || !requests;
