@@ -106,7 +106,7 @@ SIDE=
 kubectl() {
 	local file=$TRUCE_TEST_KUBECONFIG
 	[ "$SIDE" = real ] || file=$WORK/sandbox.kubeconfig
-	KUBECACHEDIR=$WORK/cache-$SIDE timeout 90 "$TRUCE_TEST_KUBECTL" --kubeconfig "$file" -n "$NS" "$@"
+	KUBECACHEDIR=$WORK/cache-$SIDE timeout 180 "$TRUCE_TEST_KUBECTL" --kubeconfig "$file" -n "$NS" "$@"
 }
 
 # Ages stand for themselves or in front of nothing but blanks; widths follow the widest cell, so blanks are one blank.
@@ -163,10 +163,111 @@ o["metadata"]["managedFields"].sort(key=lambda m: (m["manager"], m["operation"],
 print(json.dumps(o, indent=1))'
 }
 
-settled() {
-	kubectl rollout status deployment/web --timeout=60s >/dev/null
-	sleep 1
+# ---- waiting: a slow machine's controllers come later, and what they have yet to write would be a difference ----
+
+# Nothing of the workload ends or has changed for a second.
+quiet() {
+	local before now tries
+	for tries in $(seq 60); do
+		now=$(kubectl get deployment,replicaset,pod -o jsonpath='{range .items[*]}{.metadata.uid} {.metadata.resourceVersion} {.metadata.deletionTimestamp}{"\n"}{end}')
+		if [ "$tries" -gt 1 ] && [ "$now" = "$before" ] && [[ $now != *Z* ]]; then
+			return
+		fi
+		before=$now
+		sleep 1
+	done
+	echo 'the workload does not come to rest'
 }
+
+settled() {
+	kubectl rollout status deployment/web --timeout=120s >/dev/null
+	quiet
+}
+
+# What is written twice in a row a controller may see once.
+observed() {
+	kubectl wait deployment/web --timeout=120s >/dev/null \
+		--for=jsonpath='{.status.observedGeneration}'="$(kubectl get deployment web -o jsonpath='{.metadata.generation}')"
+}
+
+on_real() {
+	[ "$SIDE" != real ] || "$@"
+}
+
+tills_are_known() {
+	[ "$(kubectl api-resources --api-group=shop.example -o name)" = tills.shop.example ] &&
+		kubectl get --raw "/apis/shop.example/v1/namespaces/$NS/tills" &&
+		kubectl get --raw /openapi/v3/apis/shop.example/v1
+}
+
+tills_are_unknown() {
+	[ -z "$(kubectl api-resources --api-group=shop.example -o name)" ]
+}
+
+# ---- an Event of the real server alone ----
+
+# Its controller of addresses looks for the IPAddress of a Service, and where its cache is behind it does not find it: "not
+# allocated; repairing". Such Events are refused, so no command can show one. All others are let in.
+repair_event_is_taken() {
+	kc admin create --dry-run=server -f - <<-YAML
+		apiVersion: events.k8s.io/v1
+		kind: Event
+		metadata: {name: x, namespace: default}
+		eventTime: "2026-01-01T00:00:00.000000Z"
+		reportingController: ipallocator-repair-controller
+		reportingInstance: x
+		action: ClusterIPAllocation
+		type: Warning
+		reason: ${1:-ClusterIPNotAllocated}
+		regarding: {apiVersion: v1, kind: Service, namespace: default, name: x}
+	YAML
+}
+
+repair_event_is_refused() {
+	! repair_event_is_taken
+}
+
+refuse_repair_events() {
+	kc admin apply -f - >/dev/null <<-YAML
+		apiVersion: admissionregistration.k8s.io/v1
+		kind: ValidatingAdmissionPolicy
+		metadata: {name: no-repair-events.truce.test}
+		spec:
+		  failurePolicy: Fail
+		  matchConstraints:
+		    resourceRules:
+		    - {apiGroups: [events.k8s.io], apiVersions: [v1], operations: [CREATE], resources: [events]}
+		  validations:
+		  - expression: >-
+		      !(object.reportingController == 'ipallocator-repair-controller' && object.reason == 'ClusterIPNotAllocated')
+		---
+		apiVersion: admissionregistration.k8s.io/v1
+		kind: ValidatingAdmissionPolicyBinding
+		metadata: {name: no-repair-events.truce.test}
+		spec: {policyName: no-repair-events.truce.test, validationActions: [Deny]}
+	YAML
+	repair_event_is_taken ClusterIPOutOfRange >/dev/null
+	wait_until 60 repair_event_is_refused
+	repair_event_is_taken ClusterIPOutOfRange >/dev/null
+}
+
+# Makes that controller do it: it looks at a Service that is written.
+repair_address() {
+	local address tries
+	address=$(kubectl get service web -o jsonpath='{.spec.clusterIP}')
+	kubectl delete ipaddress "$address" >/dev/null 2>&1
+	for tries in $(seq 60); do
+		kubectl annotate --overwrite service web "try=$tries" >/dev/null
+		sleep 0.5
+		if kubectl get ipaddress "$address" >/dev/null 2>&1; then
+			kubectl annotate service web try- >/dev/null
+			return
+		fi
+	done
+	echo 'the address is not repaired'
+}
+
+refuse_repair_events
 
 step create-namespace "kubectl create namespace $NS"
 step create-namespace-twice "kubectl create namespace $NS"
@@ -177,8 +278,8 @@ step api-resources 'kubectl api-resources --sort-by=name | grep -v -e flowcontro
 step api-resources-wide 'kubectl api-resources -o wide --api-group=apps; kubectl api-resources --verbs=list --namespaced=false --api-group=rbac.authorization.k8s.io'
 step apply-server-side "kubectl apply --server-side -f $WORK/web.yaml"
 step apply-server-side-again "kubectl apply --server-side -f $WORK/web.yaml"
-step wait-available 'kubectl wait --for=condition=Available deployment/web --timeout=60s'
-step wait-jsonpath "kubectl wait --for=jsonpath='{.status.readyReplicas}'=2 deployment/web --timeout=60s; settled"
+step wait-available 'kubectl wait --for=condition=Available deployment/web --timeout=120s'
+step wait-jsonpath "kubectl wait --for=jsonpath='{.status.readyReplicas}'=2 deployment/web --timeout=120s; settled"
 step rollout-status 'kubectl rollout status deployment/web'
 step get-wide 'kubectl get deployment,replicaset -o wide'
 step get-pods-wide 'kubectl get pods -o wide'
@@ -211,7 +312,8 @@ step unknown-field "kubectl apply --server-side -f $WORK/unknown-field.yaml; kub
 step bad-name "kubectl apply --server-side -f $WORK/bad-name.yaml"
 step create-file "kubectl create -f $WORK/service.yaml; kubectl create -f $WORK/service.yaml"
 step get-service 'kubectl get service web -o wide; kubectl get service web -o yaml'
-step describe-service 'kubectl describe service web | grep -v -e ^Endpoints -e ^Events'
+step describe-service 'on_real repair_address; kubectl describe service web | grep -v ^Endpoints'
+step get-events 'kubectl get events --field-selector involvedObject.kind=Service'
 step create-configmap 'kubectl create configmap literal --from-literal=a=b -o yaml; kubectl create configmap literal --from-literal=a=b'
 step create-secret 'kubectl create secret generic hidden --from-literal=a=b; kubectl describe secret hidden'
 step replace "kubectl create configmap literal --from-literal=a=c --dry-run=client -o yaml | kubectl replace -f -; kubectl get configmap literal -o yaml"
@@ -233,33 +335,34 @@ step set-resources 'kubectl set resources deployment/web --limits=cpu=200m; sett
 step rollout-restart 'kubectl rollout restart deployment/web; settled; kubectl rollout status deployment/web'
 step rollout-history 'kubectl rollout history deployment/web; kubectl rollout history deployment/web --revision=1'
 step rollout-undo 'kubectl rollout undo deployment/web --to-revision=1; settled; kubectl get deployment web -o jsonpath="{.spec.template.spec.containers[0].image}"'
-step rollout-pause 'kubectl rollout pause deployment/web; kubectl rollout pause deployment/web; kubectl rollout resume deployment/web; settled'
+step rollout-pause 'kubectl rollout pause deployment/web; observed; kubectl rollout pause deployment/web; kubectl rollout resume deployment/web; settled'
 step describe-deployment 'kubectl describe deployment web | sed "/^Events:/,\$d"'
 step describe-events 'kubectl describe deployment web | sed -n "/^Events:/,\$p" | head -n 4'
 step describe-configmap 'kubectl describe configmap settings'
 step describe-pod 'kubectl describe pods -l app=web | sed "/^Events:/,/^\$/d"'
 step explain 'kubectl explain deployment.spec.replicas; kubectl explain pod.spec --recursive | head -n 20'
 step can-i 'kubectl auth can-i get pods; kubectl auth can-i create deployments --all-namespaces'
-step run 'kubectl run solo --image=registry.example/solo:1; kubectl wait --for=condition=Ready pod/solo --timeout=60s; kubectl get pod solo --no-headers'
+step run 'kubectl run solo --image=registry.example/solo:1; kubectl wait --for=condition=Ready pod/solo --timeout=120s; kubectl get pod solo --no-headers'
 step expose 'kubectl expose pod solo --port=80 --name=solo; kubectl get service solo -o jsonpath="{.spec.ports} {.spec.selector}"'
 step autoscale 'kubectl autoscale deployment web --min=1 --max=5 --cpu=80%; kubectl get hpa web -o jsonpath="{.spec}"'
-step create-others 'kubectl create cronjob tick --image=registry.example/tick:1 --schedule="0 3 * * *"; kubectl create role reader --verb=get,list --resource=pods; kubectl create rolebinding readers --role=reader --user=jane; kubectl create quota limits --hard=pods=20; kubectl create poddisruptionbudget web --selector=app=web --min-available=1; kubectl create ingress web --rule=shop.example/*=web:80'
-step get-others 'kubectl get cronjob,role,rolebinding,poddisruptionbudget,ingress; kubectl describe cronjob tick | head -n 12; kubectl describe role reader'
-step get-all 'kubectl get all | sed -E "s/web-[0-9a-f]+(-[a-z0-9]{5})?/web-HASH/; s/ +/ /g" | LC_ALL=C sort'
+step create-others 'kubectl create cronjob tick --image=registry.example/tick:1 --schedule="0 0 1 1 *"; kubectl create role reader --verb=get,list --resource=pods; kubectl create rolebinding readers --role=reader --user=jane; kubectl create quota limits --hard=pods=20; kubectl create poddisruptionbudget web --selector=app=web --min-available=1; kubectl create ingress web --rule=shop.example/*=web:80'
+step get-others 'kubectl get cronjob,role,rolebinding,ingress; kubectl describe cronjob tick | head -n 12; kubectl describe role reader'
+step get-disruption-budget 'on_real kubectl wait --for=jsonpath="{.status.disruptionsAllowed}"=1 poddisruptionbudget/web --timeout=120s >/dev/null; kubectl get poddisruptionbudget'
+step get-all 'kubectl wait --for=jsonpath="{.status.currentReplicas}"=2 hpa/web --timeout=120s >/dev/null; kubectl get all | sed -E "s/web-[0-9a-f]+(-[a-z0-9]{5})?/web-HASH/; s/ +/ /g" | LC_ALL=C sort'
 step delete-pod "kubectl delete pod -l app=web --wait=true | sed 's/$NS/NS/'; settled; kubectl get pods -l app=web --no-headers | wc -l"
 step delete-missing 'kubectl delete configmap nothing; kubectl delete configmap nothing --ignore-not-found'
 step delete-dry-run 'kubectl delete configmap settings --dry-run=server; kubectl get configmap settings -o name'
 step delete-selector 'kubectl delete configmap -l part=settings; kubectl get configmap'
-step crd "kubectl apply --server-side -f $WORK/crd.yaml; kubectl wait --for=condition=Established crd/tills.shop.example --timeout=30s; sleep 1"
+step crd "kubectl apply --server-side -f $WORK/crd.yaml; kubectl wait --for=condition=Established crd/tills.shop.example --timeout=120s; wait_until 120 tills_are_known"
 step crd-get 'kubectl get crd tills.shop.example -o yaml'
 step custom "kubectl apply --server-side -f $WORK/till.yaml; kubectl get tl; kubectl get till first -o yaml --show-managed-fields"
 step custom-invalid "kubectl apply --server-side -f $WORK/bad-till.yaml; kubectl scale till first --replicas=9; kubectl get till"
 step custom-explain 'kubectl explain till.spec.coins'
 step custom-describe 'kubectl describe till first'
 step cascade-orphan 'kubectl delete deployment web --cascade=orphan; sleep 1; kubectl get replicaset --no-headers | wc -l'
-step delete-foreground 'kubectl delete replicaset -l app=web --cascade=foreground --timeout=60s; sleep 1; kubectl get pods -l app=web'
-step delete-crd 'kubectl delete crd tills.shop.example; sleep 2; kubectl get till'
-step delete-namespace "kubectl delete namespace $NS --timeout=60s; kubectl get namespace $NS"
+step delete-foreground 'kubectl delete replicaset -l app=web --cascade=foreground --timeout=120s; sleep 1; kubectl get pods -l app=web'
+step delete-crd 'kubectl delete crd tills.shop.example; wait_until 120 tills_are_unknown; kubectl get till'
+step delete-namespace "kubectl delete namespace $NS --timeout=120s; kubectl get namespace $NS"
 
 # ---- the verdict ----
 
