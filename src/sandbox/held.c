@@ -123,12 +123,27 @@ static const struct value *with_pods_requests(const struct value *pod, struct ar
         return pod;
 }
 
+/* Rules that are given no policies have none: only those that say nothing of them get the default ones. */
+static const struct value *with_no_policies(const struct call *c, const struct value *scaler) {
+        static const struct str rules[] = { { "scaleUp", 7 }, { "scaleDown", 9 } };
+
+        for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+                const struct str path[] = { { "spec", 4 }, { "behavior", 8 }, rules[i], { "policies", 8 } };
+
+                if (is_empty(value_path(c->held, "spec", "behavior", rules[i].p, "policies", NULL)))
+                        scaler = value_with_path(c->a, scaler, path, ARRAY_LEN(path), &value_empty_list);
+        }
+        return scaler;
+}
+
 const struct value *held_for_checks(const struct call *c, const struct value *object) {
         if (c->unread & UNREAD_NO_BYTES)
                 object = with_no_bytes(c, object);
         if (!c->held)
                 return object;
         object = with_empties(object, c->held, c->a);
+        if (is_kind(c, "autoscaling", "HorizontalPodAutoscaler"))
+                return with_no_policies(c, object);
         return is_kind(c, "", "Pod") ? with_pods_requests(object, c->a) : object;
 }
 

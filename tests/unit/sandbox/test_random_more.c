@@ -218,6 +218,33 @@ static void the_status_of_a_daemon_set_leaves_its_generation_alone(void **state)
         assert_at(w, "metadata.annotations", "{\"deprecated.daemonset.template.generation\":\"5\"}");
 }
 
+static void an_autoscaler_given_no_policies_gets_none_by_default(void **state) {
+#define AUTOSCALER(name, behavior)                                                                                     \
+        "{'apiVersion':'autoscaling/v2','kind':'HorizontalPodAutoscaler','metadata':{'name':'" name                    \
+        "'},'spec':{'maxReplicas':3,'behavior':" behavior                                                              \
+        ",'scaleTargetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'a'}}}"
+        struct world *w = *state;
+
+        assert_int_equal(make(w, SCALERS, AUTOSCALER("a", "{'scaleUp':{'policies':[]}}")), 422);
+        assert_message(w,
+                       "HorizontalPodAutoscaler.autoscaling \"a\" is invalid: spec.behavior.scaleUp.policies: Required "
+                       "value: must specify at least one Policy");
+        assert_int_equal(make(w, SCALERS, AUTOSCALER("a", "{'scaleDown':{'stabilizationWindowSeconds':0}}")), 201);
+        assert_int_equal(change(w, SCALERS "/a", JSON_PATCH_TYPE,
+                                "[{'op':'add','path':'/spec/behavior/scaleUp','value':{'policies':[]}}]"),
+                         422);
+        assert_says(w, "spec.behavior.scaleUp.policies: Required value");
+        assert_int_equal(change(w, SCALERS "/a", MERGE_TYPE, "{'spec':{'behavior':{'scaleDown':{'policies':[]}}}}"),
+                         422);
+        assert_says(w, "spec.behavior.scaleDown.policies: Required value");
+        assert_int_equal(
+                apply(w, SCALERS "/b?fieldManager=m", quoted(w, AUTOSCALER("b", "{'scaleDown':{'policies':[]}}"))),
+                422);
+        assert_int_equal(change(w, SCALERS "/a", MERGE_TYPE, "{'spec':{'behavior':{'scaleUp':{'policies':null}}}}"),
+                         200);
+        assert_at(w, "spec.behavior.scaleUp.policies.0.value", "4");
+}
+
 /* --- checks --- */
 
 static void a_binding_that_names_nobody_else_is_told_in_the_servers_order(void **state) {
@@ -385,6 +412,7 @@ int main(void) {
                 CASE(a_daemon_sets_generation_is_a_number),
                 CASE(a_patch_that_spoils_a_generation_is_refused_in_its_own_way),
                 CASE(the_status_of_a_daemon_set_leaves_its_generation_alone),
+                CASE(an_autoscaler_given_no_policies_gets_none_by_default),
                 CASE(a_binding_that_names_nobody_else_is_told_in_the_servers_order),
                 CASE(a_volumes_label_may_become_empty),
                 CASE(parameters_of_a_class_have_names),
