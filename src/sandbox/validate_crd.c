@@ -129,10 +129,46 @@ static int by_message(const void *a, const void *b) {
 
 /* --- rules for every schema node --- */
 
+static void check_keys_exist(struct check *c, const struct at *at, const struct value *keys,
+                             const struct value *items) {
+        const struct at *properties_at = AT(AT(at, "items"), "properties");
+
+        for (EACH(i, keys)) {
+                struct str key = value_text(item_of(keys, i));
+                const struct value *property = value_get(get(items, "properties"), key);
+                struct str type = text_of(property, "type");
+
+                if (!property)
+                        fault_invalid(c, AT(at, "x-kubernetes-list-map-keys"), keys,
+                                      "entries must all be names of item properties");
+                else if (str_eqc(type, "array") || str_eqc(type, "object"))
+                        fault_invalid_str(c, AT(AT_KEY(properties_at, key), "type"), text_of(items, "type"),
+                                          "must be a scalar type if parent array's x-kubernetes-list-type is map");
+        }
+}
+
+static bool is_in(const struct value *list, struct str text) {
+        for (EACH(i, list))
+                if (value_is(item_of(list, i), VALUE_STRING) && str_eq(value_text(item_of(list, i)), text))
+                        return true;
+        return false;
+}
+
+static void check_key_has_value(struct check *c, const struct at *at, struct str key, const struct value *items) {
+        const struct value *property = value_get(get(items, "properties"), key);
+        const struct at *property_at = AT_KEY(AT(AT(at, "items"), "properties"), key);
+
+        if (property && !is_in(get(items, "required"), key) && !value_getc(property, "default"))
+                fault_required(c, AT(property_at, "default"),
+                               "this property is in x-kubernetes-list-map-keys, so it must have a default or be a "
+                               "required property");
+        if (truth_of(property, "nullable"))
+                fault_forbidden(c, AT(property_at, "nullable"),
+                                "this property is in x-kubernetes-list-map-keys, so it cannot be nullable");
+}
+
 static void check_list_map(struct check *c, const struct at *at, const struct value *schema) {
         const struct value *keys = get(schema, "x-kubernetes-list-map-keys"), *items = get(schema, "items");
-        const struct value *required = get(items, "required"), *properties = get(items, "properties");
-        const struct at *properties_at = AT(AT(at, "items"), "properties");
 
         if (!list_count(keys))
                 fault_required(c, AT(at, "x-kubernetes-list-map-keys"),
@@ -142,36 +178,10 @@ static void check_list_map(struct check *c, const struct at *at, const struct va
         else if (!str_eqc(text_of(items, "type"), "object"))
                 fault_invalid_str(c, AT(AT(at, "items"), "type"), text_of(items, "type"),
                                   "must be object if parent array's x-kubernetes-list-type is map");
-        for (EACH(i, keys)) {
-                struct str key = value_text(item_of(keys, i));
-                const struct value *property = value_get(properties, key);
-                struct str type = text_of(property, "type");
-
-                if (!items || !str_eqc(text_of(items, "type"), "object"))
-                        break;
-                if (!property)
-                        fault_invalid(c, AT(at, "x-kubernetes-list-map-keys"), keys,
-                                      "entries must all be names of item properties");
-                else if (str_eqc(type, "array") || str_eqc(type, "object"))
-                        fault_invalid_str(c, AT(AT_KEY(properties_at, key), "type"), text_of(items, "type"),
-                                          "must be a scalar type if parent array's x-kubernetes-list-type is map");
-        }
-        for (EACH(i, keys)) {
-                const struct value *property = value_get(properties, value_text(item_of(keys, i)));
-                const struct at *property_at = AT_KEY(properties_at, value_text(item_of(keys, i)));
-                bool needed = false;
-
-                for (EACH(j, required))
-                        needed = needed || same(item_of(required, j), item_of(keys, i));
-                if (property && !needed && !value_getc(property, "default"))
-                        fault_required(
-                                c, AT(property_at, "default"),
-                                "this property is in x-kubernetes-list-map-keys, so it must have a default or be a "
-                                "required property");
-                if (truth_of(property, "nullable"))
-                        fault_forbidden(c, AT(property_at, "nullable"),
-                                        "this property is in x-kubernetes-list-map-keys, so it cannot be nullable");
-        }
+        else
+                check_keys_exist(c, at, keys, items);
+        for (EACH(i, keys))
+                check_key_has_value(c, at, value_text(item_of(keys, i)), items);
 }
 
 static void check_list_type(struct check *c, const struct at *at, const struct value *schema) {

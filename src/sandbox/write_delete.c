@@ -26,10 +26,11 @@ static int check_namespace_preconditions(struct call *c, const struct value *obj
                 why = arena_strf(c->a, "Precondition failed: UID in precondition: %.*s, UID in object meta: %.*s",
                                  STR_FMT(o->uid), STR_FMT(uid));
         else if (o->has_resource_version && !str_eq(o->resource_version, rv))
-                why = arena_strf(c->a,
-                                 "Precondition failed: ResourceVersion in precondition: %.*s, ResourceVersion in object "
-                                 "meta: %.*s",
-                                 STR_FMT(o->resource_version), STR_FMT(rv));
+                why = arena_strf(
+                        c->a,
+                        "Precondition failed: ResourceVersion in precondition: %.*s, ResourceVersion in object "
+                        "meta: %.*s",
+                        STR_FMT(o->resource_version), STR_FMT(rv));
         else
                 return 0;
         return status_conflict(c, c->at.group, c->at.plural, meta_text(object, "name"), why);
@@ -183,11 +184,39 @@ static int give(struct version **ret, struct version *v) {
 }
 
 /*
- * A dry run that would end the object by taking its finalizers away shows what its update was to fill in: an object with
- * nothing in it.
+ * A dry run that would end the object by taking its finalizers away shows what its update was to fill in: an object
+ * with nothing in it.
  */
 static struct version *blank(const struct call *c) {
         return version_new(kind_blank(c->kind, c->a), 0);
+}
+
+/*
+ * The server writes such an object once more before it ends. True with the answer where that does not go on: a dry run,
+ * or a version that was asked for, which is then of an update that did not take place.
+ */
+static bool ends_at_its_update(struct call *c, const struct value *before, const struct delete_options *o, int *ret_r,
+                               struct version **ret) {
+        if (c->dry_run)
+                *ret_r = give(ret, blank(c));
+        else if (o->has_resource_version)
+                *ret_r = status_stored_otherwise(c, meta_text(before, "name"), "ResourceVersion", (struct str){ 0 },
+                                                 meta_text(before, "resourceVersion"));
+        return c->dry_run || o->has_resource_version;
+}
+
+/* Takes `held`; gives it, or what is stored of `object` instead. */
+static struct version *write_ending(struct call *c, struct version *held, const struct value *before,
+                                    const struct value *object) {
+        uint64_t unread = c->kind->is_custom ? held->unread : held->unread & ~UNREAD_KEPT;
+        struct version *v;
+
+        if (!unread && (object == before || value_equal(object, before)))
+                return held;
+        v = write_store(c, held, object);
+        v->unread = c->kind->is_custom ? 0 : held->unread & UNREAD_KEPT;
+        version_unref(held);
+        return v;
 }
 
 int write_delete(struct call *c, struct version *live, const struct delete_options *o, bool *ret_gone,
@@ -209,24 +238,13 @@ int write_delete(struct call *c, struct version *live, const struct delete_optio
                 return give(ret, TAKE_PTR(held));
         object = with_gc_finalizers(c, object, o);
         bool is_held = value_count(meta_get(object, "finalizers")) > 0;
-        if (plan == PLAN_GONE && !is_held && value_count(meta_get(before, "finalizers"))) {
-                if (c->dry_run)
-                        return give(ret, blank(c));
-                /* The server then expects the version of an update that did not take place. */
-                if (o->has_resource_version)
-                        return status_stored_otherwise(c, meta_text(before, "name"), "ResourceVersion", (struct str){ 0 },
-                                                       meta_text(before, "resourceVersion"));
-        }
+        bool is_freed = plan == PLAN_GONE && !is_held && value_count(meta_get(before, "finalizers"));
+        if (is_freed && ends_at_its_update(c, before, o, &r, ret))
+                return r;
         if (plan == PLAN_GONE && is_held)
                 object = mark(c, object, 0);
-        bool changes = (c->kind->is_custom ? held->unread : held->unread & ~UNREAD_KEPT) || (object != before && !value_equal(object, before));
-        if (changes && (plan == PLAN_MARK || is_held)) {
-                struct version *marked = write_store(c, held, object);
-
-                marked->unread = c->kind->is_custom ? 0 : held->unread & UNREAD_KEPT;
-                version_unref(held);
-                held = marked;
-        }
+        if (plan == PLAN_MARK || is_held)
+                held = write_ending(c, held, before, object);
         if (is_held || (plan == PLAN_MARK && has_grace_left(object)))
                 return give(ret, TAKE_PTR(held));
         *ret_gone = true;
