@@ -14,6 +14,14 @@
 
 #define SUMMARY_BYTES 30
 
+bool body_is_custom(const struct call *c, const struct type *type) {
+        return c->kind->is_custom && type == kind_type(c->kind);
+}
+
+static bool is_customs_scale(const struct call *c, const struct type *type) {
+        return c->kind->is_custom && type != kind_type(c->kind);
+}
+
 struct str media_type(struct str content_type) {
         ptrdiff_t end = str_find(content_type, ';', 0);
 
@@ -132,7 +140,7 @@ const struct value *body_with_emptied_owners(const struct value *object, const s
 
 const struct value *body_decode(struct call *c, const struct type *type, const struct value *body,
                                 struct causes *strict, struct str *ret_why) {
-        bool is_custom = c->kind->is_custom && type == kind_type(c->kind);
+        bool is_custom = body_is_custom(c, type);
         const struct value *object = NULL;
         struct err err = { 0 };
 
@@ -153,7 +161,7 @@ const struct value *body_decode(struct call *c, const struct type *type, const s
 }
 
 void body_read_text(struct call *c, const struct type *type, struct str text, struct causes *strict) {
-        bool is_custom = c->kind->is_custom && type == kind_type(c->kind);
+        bool is_custom = body_is_custom(c, type);
         struct causes found = { .arena = c->a };
 
         codec_strict(type, text, &found);
@@ -251,12 +259,19 @@ static int check_custom_type(struct call *c, const struct value *body) {
         return 0;
 }
 
+/* As far as it says. */
+static bool is_of(const struct value *body, struct str api_version, struct str kind) {
+        struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
+
+        return (v.n == 0 || str_eq(v, api_version)) && (k.n == 0 || str_eq(k, kind));
+}
+
 static int check_kind(struct call *c, const struct value *body, struct str api_version, struct str kind) {
         struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
 
         if (c->kind->is_custom && str_eq(kind, c->kind->resource->kind))
                 return check_custom_type(c, body);
-        if ((v.n == 0 || str_eq(v, api_version)) && (k.n == 0 || str_eq(k, kind)))
+        if (is_of(body, api_version, kind))
                 return 0;
         v = v.n ? v : api_version;
         k = k.n ? k : kind;
@@ -286,15 +301,7 @@ const struct value *body_with_kind(const struct value *object, struct str api_ve
 
 struct str body_version(const struct call *c, const struct type *type, const struct value *object,
                         struct str api_version) {
-        return c->kind->is_custom && type != kind_type(c->kind) ? value_text(value_getc(object, "apiVersion"))
-                                                                : api_version;
-}
-
-/* As far as it says. */
-static bool is_of(const struct value *body, struct str api_version, struct str kind) {
-        struct str v = value_text(value_getc(body, "apiVersion")), k = value_text(value_getc(body, "kind"));
-
-        return (v.n == 0 || str_eq(v, api_version)) && (k.n == 0 || str_eq(k, kind));
+        return is_customs_scale(c, type) ? value_text(value_getc(object, "apiVersion")) : api_version;
 }
 
 /* CRDs' scheme does not know it. */
@@ -314,26 +321,25 @@ int body_object(struct call *c, const struct type *type, struct str api_version,
         if (!body)
                 return refuse_text(c, kind, c->req->body, STR("json parse error: unexpected end of JSON input"));
         why = body_kind_fault(body, c->a);
-        if (why.n && c->kind->is_custom && type != kind_type(c->kind))
+        if (why.n && is_customs_scale(c, type))
                 return refuse_scale(c, kind);
         if (why.n)
                 return refuse_text(c, kind, c->req->body, why);
         if (body->kind == VALUE_NULL)
                 body = &value_empty_map;
-        if (c->kind->is_custom && type != kind_type(c->kind) && !is_of(body, api_version, kind))
+        if (is_customs_scale(c, type) && !is_of(body, api_version, kind))
                 return refuse_scale(c, kind);
         r = check_kind(c, body, api_version, kind);
         if (r < 0)
                 return r;
-        bool is_custom = c->kind->is_custom && type == kind_type(c->kind);
         const struct value *object = decode(c, type, body, &why);
-        if (why.n && c->kind->is_custom && type != kind_type(c->kind))
+        if (why.n && is_customs_scale(c, type))
                 return refuse_scale(c, kind);
         if (why.n)
                 return status_bad_request(c, "%.*s in version \"%.*s\" cannot be handled as a %.*s: %.*s",
                                           STR_FMT(kind), STR_FMT(schema_version(api_version)), STR_FMT(kind),
                                           STR_FMT(why));
-        if (is_custom)
+        if (body_is_custom(c, type))
                 body_note_type(c, body);
         *ret = body_with_kind(object, body_version(c, type, object, api_version), kind, c->a);
         return 0;
@@ -388,7 +394,7 @@ static int decode_options(struct call *c, const struct value **options) {
                 return status_bad_request(
                         c,
                         "no kind \"%.*s\" is registered for version \"%.*s\" in scheme \"pkg/runtime/scheme.go:111\"",
-                        STR_FMT(kind.n ? kind : STR("DeleteOptions")), STR_FMT(version.n ? version : STR("v1")));
+                        STR_FMT(kind), STR_FMT(version.n ? version : STR("v1")));
         if ((*options)->kind == VALUE_NULL)
                 *options = &value_empty_map;
         if (codec_decode(type, *options, false, c->a, options, NULL, &err) < 0)

@@ -38,6 +38,9 @@ const char *body_json_kind(const struct value *v);
 
 /* --- shared by body*.c --- */
 
+/* Of a custom resource `type` is the object's own type (and not that of its Scale), which Go has no struct for. */
+bool body_is_custom(const struct call *c, const struct type *type);
+
 enum body_strictness { BODY_WARN, BODY_IGNORE, BODY_STRICT };
 enum body_strictness body_strictness(const struct call *c);
 /* "strict decoding error: …" */

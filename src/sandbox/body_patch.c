@@ -68,7 +68,7 @@ static int settle_strict(struct patching *p, const struct causes *of_object, str
 /* ---- merge patches and JSON patches: the result is decoded ---- */
 
 static struct str text_of(const struct patching *p, const struct value *document) {
-        bool is_custom = p->c->kind->is_custom && p->type == kind_type(p->c->kind);
+        bool is_custom = body_is_custom(p->c, p->type);
 
         return body_patched_text(is_custom ? NULL : p->type, p->live, p->patch, p->c->req->body, document, p->c->a);
 }
@@ -76,7 +76,7 @@ static struct str text_of(const struct patching *p, const struct value *document
 static int check_kind(struct patching *p, const struct value *document) {
         struct str v = value_text(value_getc(document, "apiVersion")), k = value_text(value_getc(document, "kind"));
         struct str why = body_kind_fault(document, p->c->a);
-        bool is_custom = p->c->kind->is_custom && p->type == kind_type(p->c->kind);
+        bool is_custom = body_is_custom(p->c, p->type);
 
         if (why.n)
                 return refuse_shown(p->c, text_of(p, document),
@@ -115,7 +115,7 @@ static int decode_document(struct patching *p, const struct value *document, con
                 body_read_text(c, p->type, text, &strict);
         r = object ? settle_strict(p, &strict, text) : refuse_shown(c, text, why);
         causes_done(&strict);
-        if (r == 0 && c->kind->is_custom && p->type == kind_type(c->kind))
+        if (r == 0 && body_is_custom(c, p->type))
                 body_note_type(c, document);
         if (r == 0)
                 *ret = body_with_kind(object, body_version(c, p->type, object, p->api_version), p->kind, c->a);
