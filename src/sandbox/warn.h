@@ -2,7 +2,8 @@
 /*
  * What the server takes, but warns of: fields without effect, deprecated ones, doubled items.
  *
- * Source: WarningsOnCreate and WarningsOnUpdate of the kinds' strategies, pkg/api/{pod,service,job}/warnings.go.
+ * Source: WarningsOnCreate and WarningsOnUpdate of the kinds' strategies, pkg/api/{pod,service,job}/warnings.go,
+ * pkg/api/{persistentvolumeclaim,node}/util.go.
  *
  * Thread rule: plain functions.
  */
