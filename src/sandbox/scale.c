@@ -205,7 +205,7 @@ static int validate(struct scaling *s, const struct value *scale) {
 
         if (s->c->kind->is_custom)
                 return 0; /* the object it becomes is */
-        codec_validate(s->type, SCALE_VERSION, STR("Scale"), s->before, scale, "scale", &causes);
+        codec_validate(s->type, SCALE_VERSION, STR("Scale"), s->before, scale, "scale", NULL, &causes);
         if (causes.count)
                 r = status_invalid(s->c, STR("autoscaling"), STR("Scale"), meta_text(scale, "name"), &causes);
         causes_done(&causes);

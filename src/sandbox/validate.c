@@ -133,11 +133,6 @@ static void check_odd(struct check *c) {
         check_custom_odd(c);
 }
 
-static void append(struct causes *to, const struct causes *from) {
-        for (size_t i = 0; i < from->count; i++)
-                causes_add(to, from->items[i].reason.p, from->items[i].field, "%s", from->items[i].message.p);
-}
-
 static void check_kind(struct check *c, const char *subresource) {
         static const struct kind_rules unknown = { .meta = { .name = TEXT_DNS_SUBDOMAIN },
                                                    .merges = true,
@@ -178,17 +173,19 @@ static struct check check_of(const struct type *t, struct str api_version, struc
 }
 
 static void give(struct check *c, struct causes *out) {
-        append(out, c->out);
-        append(out, &c->late);
+        causes_append(out, c->out);
+        causes_append(out, &c->late);
         causes_done(c->out);
         causes_done(&c->late);
 }
 
 void codec_validate(const struct type *t, struct str api_version, struct str kind, const struct value *live,
-                    const struct value *object, const char *subresource, struct causes *out) {
+                    const struct value *object, const char *subresource, const struct causes *scale,
+                    struct causes *out) {
         struct causes found = { .arena = out->arena };
         struct check c = check_of(t, api_version, kind, live, object, &found);
 
+        c.scale = scale;
         check_kind(&c, subresource);
         give(&c, out);
 }

@@ -34,6 +34,8 @@ struct causes {
         struct arena *arena;
 };
 void causes_add(struct causes *c, const char *reason, struct str field, const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* The same findings once more. */
+void causes_append(struct causes *c, const struct causes *from);
 void causes_done(struct causes *c);
 
 /*
@@ -44,10 +46,12 @@ struct str causes_message(const struct causes *c, struct str kind, struct str gr
 
 /*
  * Adds all findings to `out`. `live` is NULL for a creation. `subresource` is NULL or empty, "status" or "scale" (then
- * object and live are Scales). `t` is the kind's type; its `rules` say whether it is a custom resource.
+ * object and live are Scales). `t` is the kind's type; its `rules` say whether it is a custom resource. `scale`: what
+ * scale_check() found in that one, which stands behind the findings of its schema; NULL: nothing.
  */
 void codec_validate(const struct type *t, struct str api_version, struct str kind, const struct value *live,
-                    const struct value *object, const char *subresource, struct causes *out);
+                    const struct value *object, const char *subresource, const struct causes *scale,
+                    struct causes *out);
 /* The same of a custom resource that says it is something else, which is most of what is told then. */
 void codec_validate_odd(const struct type *t, struct str api_version, struct str kind, const struct value *live,
                         const struct value *object, struct causes *out);

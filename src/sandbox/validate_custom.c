@@ -98,8 +98,14 @@ void check_custom_odd(struct check *c) {
         check_custom_lists(c);
 }
 
+static void tell_scale(struct check *c) {
+        if (c->scale)
+                causes_append(c->out, c->scale);
+}
+
 void check_custom(struct check *c) {
         check_schema(c, NULL, c->type->rules, c->object, c->live);
+        tell_scale(c);
         check_embedded(c, NULL, c->type->rules, c->object);
         check_custom_lists(c);
 }
@@ -110,5 +116,6 @@ void check_custom_status(struct check *c) {
 
         if (schema && status)
                 check_schema(c, AT(NULL, "status"), schema, status, get(c->live, "status"));
+        tell_scale(c);
         check_custom_lists(c);
 }

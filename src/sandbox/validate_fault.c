@@ -25,6 +25,11 @@ void causes_add(struct causes *c, const char *reason, struct str field, const ch
         };
 }
 
+void causes_append(struct causes *c, const struct causes *from) {
+        for (size_t i = 0; i < from->count; i++)
+                causes_add(c, from->items[i].reason.p, from->items[i].field, "%s", from->items[i].message.p);
+}
+
 void causes_done(struct causes *c) {
         free(c->items);
         *c = (struct causes){ .arena = c->arena };

@@ -37,6 +37,7 @@ struct check {
         struct causes late; /* what the generated rules say */
         struct arena *a;
         const struct type *type;
+        const struct causes *scale; /* of a custom resource, found before; NULL: none */
         struct str api_version, kind;
         const struct value *object, *live; /* live: NULL for a creation */
         bool is_pod;                       /* the pod spec at hand is a Pod's own, not a template's */

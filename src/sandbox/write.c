@@ -165,18 +165,27 @@ static const struct value *odd_object(const struct call *c, const struct value *
         return body_with_kind(object, c->odd.api_version, c->odd.kind, c->a);
 }
 
+static void find_faults(struct call *c, const struct value *live, const struct value *object, const char *subresource,
+                        struct causes *out) {
+        struct causes scale = { .arena = c->a };
+
+        if (c->is_odd && !subresource) {
+                codec_validate_odd(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, live,
+                                   odd_object(c, object), out);
+                return;
+        }
+        if (c->kind->is_custom)
+                scale_check(c, object, &scale);
+        codec_validate(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, live,
+                       held_for_checks(c, object), subresource, &scale, out);
+        causes_done(&scale);
+}
+
 static int validate(struct call *c, const struct value *live, const struct value *object, const char *subresource) {
         struct causes causes = { .arena = c->a };
         int r = 0;
 
-        if (c->is_odd && !subresource)
-                codec_validate_odd(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, live,
-                                   odd_object(c, object), &causes);
-        else
-                codec_validate(kind_type(c->kind), c->kind->api_version, c->kind->resource->kind, live,
-                               held_for_checks(c, object), subresource, &causes);
-        if (c->kind->is_custom && !(c->is_odd && !subresource))
-                scale_check(c, object, &causes);
+        find_faults(c, live, object, subresource, &causes);
         if (causes.count)
                 r = status_invalid(c, c->is_odd ? schema_group(c->odd.api_version) : c->kind->resource->group,
                                    c->is_odd ? c->odd.kind : c->kind->resource->kind, meta_text(object, "name"),

@@ -272,6 +272,25 @@ static void a_binding_that_names_nobody_else_is_told_in_the_servers_order(void *
         assert_says(w, "\"Group\", roleRef.name: Required value]");
 }
 
+static void replicas_of_a_custom_resource_are_told_before_its_lists(void **state) {
+        static const char faults[] = "Thing.example.com \"t\" is invalid: [.spec.replicas: Invalid value: -1: should "
+                                     "be a non-negative integer, "
+                                     "spec.tags[1]: Duplicate value: \"a\"]";
+        struct world *w = *state;
+
+        define_things(w);
+        assert_int_equal(
+                make(w, THINGS,
+                     "{'apiVersion':'example.com/v1','kind':'Thing','metadata':{'name':'t'},'spec':{'replicas':-1,"
+                     "'tags':['a','a']}}"),
+                422);
+        assert_message(w, faults);
+        assert_int_equal(make(w, THINGS, "{'apiVersion':'example.com/v1','kind':'Thing','metadata':{'name':'t'}}"),
+                         201);
+        assert_int_equal(change(w, THINGS "/t", MERGE_TYPE, "{'spec':{'replicas':-1,'tags':['a','a']}}"), 422);
+        assert_message(w, faults);
+}
+
 static void a_volumes_label_may_become_empty(void **state) {
         static const char volume[] = "{'metadata':{'name':'v'},'spec':{'capacity':{'storage':'1Gi'},'accessModes':["
                                      "'ReadWriteOnce'],'hostPath':{'path':'/data'},'nodeAffinity':{'required':{"
@@ -414,6 +433,7 @@ int main(void) {
                 CASE(the_status_of_a_daemon_set_leaves_its_generation_alone),
                 CASE(an_autoscaler_given_no_policies_gets_none_by_default),
                 CASE(a_binding_that_names_nobody_else_is_told_in_the_servers_order),
+                CASE(replicas_of_a_custom_resource_are_told_before_its_lists),
                 CASE(a_volumes_label_may_become_empty),
                 CASE(parameters_of_a_class_have_names),
                 CASE(topologies_are_sets),

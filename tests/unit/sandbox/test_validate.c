@@ -184,7 +184,7 @@ static void run_case(const char *file, const struct value *data, const struct va
         if (versions)
                 custom.rules = value_path(versions->list.items[0], "schema", "openAPIV3Schema", NULL);
         codec_validate(&custom, version, kind, value_truth(value_getc(data, "live"), false) ? base : NULL, object,
-                       value_text(value_getc(data, "subresource")).p, &found);
+                       value_text(value_getc(data, "subresource")).p, NULL, &found);
         message = causes_message(&found, kind, group_of(version),
                                  value_text(value_path(object, "metadata", "name", NULL)));
         good = equals(&found, value_getc(test, "causes"), unordered) &&
