@@ -165,8 +165,8 @@ void body_read_text(struct call *c, const struct type *type, struct str text, st
         struct causes found = { .arena = c->a };
 
         codec_strict(type, text, &found);
-        for (size_t i = 0; is_custom && i < strict->count; i++)
-                causes_add(&found, "", (struct str){ 0 }, "%.*s", STR_FMT(strict->items[i].message));
+        if (is_custom)
+                causes_append(&found, strict);
         causes_done(strict);
         *strict = found;
 }

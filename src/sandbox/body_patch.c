@@ -53,10 +53,8 @@ static int settle_strict(struct patching *p, const struct causes *of_object, str
         struct causes all = { .arena = p->c->a };
         int r = 0;
 
-        for (size_t i = 0; i < p->strict.count; i++)
-                causes_add(&all, "", (struct str){ 0 }, "%.*s", STR_FMT(p->strict.items[i].message));
-        for (size_t i = 0; i < of_object->count; i++)
-                causes_add(&all, "", (struct str){ 0 }, "%.*s", STR_FMT(of_object->items[i].message));
+        causes_append(&all, &p->strict);
+        causes_append(&all, of_object);
         if (all.count && body_strictness(p->c) == BODY_STRICT)
                 r = refuse_shown(p->c, shown, body_strict_text(&all, p->c->a));
         else
