@@ -379,8 +379,7 @@ static unsigned known_requests(void) {
 }
 
 static bool is_too_much(void) {
-        return (uint64_t)wrong * 10000 > (uint64_t)requests * UNKNOWN_PER_10000 ||
-               unanswered > UNANSWERED_MAX(requests);
+        return wrong > UNKNOWN_MAX(requests) || unanswered > UNANSWERED_MAX(requests);
 }
 
 static int tell(void) {
