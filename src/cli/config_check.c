@@ -146,6 +146,7 @@ static const struct value *irrelevant_value(const struct config *c, struct arena
         return value_list_end(&list, a, 0);
 }
 
+/* The notice that sums up what is irrelevant has no place: each key of it has one, in a list of their own. */
 static const struct value *problems_value(const struct config *c, struct arena *a) {
         struct value_list_builder list = { 0 };
 
@@ -153,8 +154,10 @@ static const struct value *problems_value(const struct config *c, struct arena *
                 const struct config_problem *p = &c->problems[i];
                 struct value_map_builder b = { 0 };
 
+                if (!p->place.file.n)
+                        continue;
                 add(&b, a, "severity", str_from(severities[p->severity]));
-                add(&b, a, "at", p->place.file.n ? place_text(p->place, a) : STR(""));
+                add(&b, a, "at", place_text(p->place, a));
                 add(&b, a, "application", p->app);
                 add(&b, a, "message", p->message);
                 value_list_add(&list, value_map_end(&b, a, 0));
@@ -228,16 +231,13 @@ static void print_irrelevant(const struct value *row, struct buf *out) {
         buf_addch(out, '\n');
 }
 
-/* What is irrelevant has a section of its own, each with its place. */
 static void print_problem(const struct value *row, struct buf *out) {
-        struct str place = text_of(row, "at"), app = text_of(row, "application");
+        struct str app = text_of(row, "application");
 
-        if (!place.n)
-                return;
         buf_addc(out, "  ");
         text_add(out, text_of(row, "severity"));
         buf_addc(out, "  ");
-        text_add(out, place);
+        text_add(out, text_of(row, "at"));
         buf_addc(out, ": ");
         if (app.n) {
                 text_add(out, app);
