@@ -38,8 +38,11 @@ struct real_child {
         struct loop_timer *timer;
         struct end in, out, err;
         struct buf out_bytes, err_bytes;
-        char *input;
-        size_t input_bytes, input_sent;
+        struct buf input; /* what was not sent yet begins at input_sent */
+        size_t input_sent;
+        bool input_ends; /* standard input is closed when all of it was sent */
+        void (*heard)(void *ctx, struct str bytes); /* NULL: no conversation */
+        size_t heard_bytes, max_heard_bytes;
         struct err failure; /* code ERR_OK: none */
 };
 
@@ -66,14 +69,38 @@ static void kill_group(struct real_child *c) {
                 c->stage = STAGE_KILL;
 }
 
+static void end_for_output(struct real_child *c, size_t max_bytes) {
+        if (c->failure.code != ERR_OK)
+                return;
+        child_err_output(c->name, max_bytes, &c->failure);
+        kill_group(c);
+        /* A conversation has no deadline that would come. */
+        if (!loop_timer_is_running(c->timer))
+                loop_timer_start(c->timer, CHILD_KILL_AFTER_MS);
+}
+
+/* heard() may cancel: what belongs to `c` is gone then, and it is an orphan. */
+static void hand_on(struct real_child *c, struct str bytes) {
+        size_t room = c->max_heard_bytes - c->heard_bytes;
+
+        if (bytes.n > room)
+                end_for_output(c, c->max_heard_bytes);
+        bytes = str_sub(bytes, 0, room);
+        c->heard_bytes += bytes.n;
+        if (bytes.n > 0)
+                c->heard(c->head.ctx, bytes);
+}
+
 /* Standard error is kept up to its cap, and read on so that the child does not block; standard output ends it. */
 static void take_bytes(struct real_child *c, struct end *e, struct str bytes) {
         size_t room = e->into->max - e->into->n;
 
-        if (bytes.n > room && e == &c->out && c->failure.code == ERR_OK) {
-                child_err_output(c->name, e->into->max, &c->failure);
-                kill_group(c);
+        if (e == &c->out && c->heard) {
+                hand_on(c, bytes);
+                return;
         }
+        if (bytes.n > room && e == &c->out)
+                end_for_output(c, e->into->max);
         buf_add(e->into, str_sub(bytes, 0, room));
 }
 
@@ -105,17 +132,59 @@ static void on_err(void *ctx, unsigned events) {
         read_some(c, &c->err);
 }
 
+static void all_is_sent(struct real_child *c) {
+        buf_done(&c->input);
+        c->input_sent = 0;
+        if (c->input_ends)
+                end_close(&c->in);
+        else
+                loop_io_want(c->in.io, 0);
+}
+
 /* A child that does not read its input to the end is no error: it may know enough. */
 static void on_in(void *ctx, unsigned events) {
         struct real_child *c = ctx;
-        ssize_t n = write(c->in.fd, c->input + c->input_sent, c->input_bytes - c->input_sent);
+        ssize_t n = write(c->in.fd, c->input.p + c->input_sent, c->input.n - c->input_sent);
 
         (void)events;
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
                 return;
-        if (n > 0)
-                c->input_sent += (size_t)n;
-        if (n < 0 || c->input_sent == c->input_bytes)
+        if (n < 0) {
+                end_close(&c->in);
+                return;
+        }
+        c->input_sent += (size_t)n;
+        if (c->input_sent == c->input.n)
+                all_is_sent(c);
+}
+
+/* What was sent goes when it is the greater part, so that a long queue is not moved for each write. */
+static void drop_sent(struct real_child *c) {
+        if (c->input_sent < c->input.n - c->input_sent)
+                return;
+        buf_consume(&c->input, c->input_sent);
+        c->input_sent = 0;
+}
+
+int child_write(struct loop_child *head, struct str bytes, struct err *err) {
+        struct real_child *c = CONTAINER_OF(head, struct real_child, head);
+
+        if (!c->in.io || bytes.n == 0)
+                return 0;
+        drop_sent(c);
+        if (bytes.n > c->input.max - c->input.n)
+                return err_set(err, ERR_LIMIT, "%s does not read: more than %zu bytes wait for it", c->name,
+                               c->input.max);
+        buf_add(&c->input, bytes);
+        loop_io_want(c->in.io, LOOP_IO_WRITE);
+        return 0;
+}
+
+void child_close_input(struct loop_child *head) {
+        struct real_child *c = CONTAINER_OF(head, struct real_child, head);
+
+        c->input_ends = true;
+        if (c->input_sent == c->input.n)
                 end_close(&c->in);
 }
 
@@ -134,7 +203,7 @@ static void release(struct real_child *c) {
         loop_timer_free(TAKE_PTR(c->timer));
         buf_done(&c->out_bytes);
         buf_done(&c->err_bytes);
-        free(TAKE_PTR(c->input));
+        buf_done(&c->input);
 }
 
 static void child_free(struct real_child *c) {
@@ -152,6 +221,13 @@ static void forget(struct loop *l, struct real_child *c) {
         *here = c->next;
 }
 
+/* Nobody waits for it from here on. A conversation has no deadline that would keep the loop going: it is counted. */
+static void let_go(struct real_child *c) {
+        c->stage = STAGE_ORPHAN;
+        if (c->heard)
+                c->head.loop->busy--;
+}
+
 /* Tells the owner, who may call loop_child_cancel() in there: c must be an orphan by then. */
 static void report(struct real_child *c, int exit_code) {
         const struct loop_child_result result = {
@@ -160,7 +236,7 @@ static void report(struct real_child *c, int exit_code) {
                 .err = buf_str(&c->err_bytes),
         };
 
-        c->stage = STAGE_ORPHAN;
+        let_go(c);
         c->head.done(c->head.ctx, &result, c->failure.code == ERR_OK ? NULL : &c->failure);
 }
 
@@ -201,15 +277,14 @@ static bool has_exited(const struct real_child *c, int *ret_exit_code) {
 
 /* What it left behind goes first, then its last words are read: both while it is a zombie. */
 static void on_exit_of(struct loop *l, struct real_child *c, int exit_code) {
-        bool is_awaited = c->stage != STAGE_ORPHAN;
-
         kill(-c->pid, SIGKILL);
-        if (is_awaited) {
+        if (c->stage != STAGE_ORPHAN) {
                 drain(c, &c->out);
                 drain(c, &c->err);
         }
         waitpid(c->pid, NULL, 0);
-        if (is_awaited)
+        /* Its last words may have made it one. */
+        if (c->stage != STAGE_ORPHAN)
                 report(c, exit_code);
         forget(l, c);
         child_free(c);
@@ -238,7 +313,7 @@ void child_cancel(struct loop_child *head) {
         if (c->stage == STAGE_ORPHAN)
                 return;
         kill_group(c);
-        c->stage = STAGE_ORPHAN;
+        let_go(c);
         release(c);
 }
 
@@ -314,7 +389,10 @@ static void end_open(struct real_child *c, struct end *e, int fd, struct buf *in
         if (fd < 0)
                 return;
         e->io = loop_io_new(c->head.loop, fd, ready, c);
-        loop_io_want(e->io, into ? LOOP_IO_READ : LOOP_IO_WRITE);
+        if (into)
+                loop_io_want(e->io, LOOP_IO_READ);
+        else if (c->input.n > 0)
+                loop_io_want(e->io, LOOP_IO_WRITE);
 }
 
 static struct real_child *child_new(struct loop *l, const struct loop_child_spec *spec) {
@@ -323,8 +401,11 @@ static struct real_child *child_new(struct loop *l, const struct loop_child_spec
         c->head.loop = l;
         c->name = str_dup(str_from(spec->argv[0]));
         c->deadline_ms = spec->deadline_ms;
-        c->input = str_dup(spec->input);
-        c->input_bytes = spec->input.n;
+        c->heard = spec->heard;
+        c->max_heard_bytes = spec->max_stdout_bytes ? spec->max_stdout_bytes : SIZE_MAX;
+        c->input = buf_make(spec->heard ? CHILD_MAX_UNSENT_BYTES : spec->input.n);
+        buf_add(&c->input, spec->input);
+        c->input_ends = !spec->heard;
         c->out_bytes = buf_make(spec->max_stdout_bytes ? spec->max_stdout_bytes : CHILD_MAX_OUTPUT_BYTES);
         c->err_bytes = buf_make(spec->max_stderr_bytes ? spec->max_stderr_bytes : CHILD_MAX_STDERR_BYTES);
         return c;
@@ -340,7 +421,10 @@ static void child_adopt(struct real_child *c, const struct streams *s) {
         end_open(c, &c->out, s->ours[1], &c->out_bytes, on_out);
         end_open(c, &c->err, s->ours[2], &c->err_bytes, on_err);
         c->timer = loop_timer_new(l, on_timer, c);
-        loop_timer_start(c->timer, c->deadline_ms);
+        if (c->deadline_ms > 0)
+                loop_timer_start(c->timer, c->deadline_ms);
+        if (c->heard)
+                l->busy++;
 }
 
 struct loop_child *child_start(struct loop *l, const struct loop_child_spec *spec,
@@ -351,7 +435,7 @@ struct loop_child *child_start(struct loop *l, const struct loop_child_spec *spe
         /* Before the fork: the exit must not come unseen. */
         if (!l->child_sig)
                 l->child_sig = loop_signal_new(l, SIGCHLD, on_sigchld, l);
-        if (streams_open(&s, spec->input.n > 0, err) < 0)
+        if (streams_open(&s, spec->heard || spec->input.n > 0, err) < 0)
                 return NULL;
 
         struct real_child *c = child_new(l, spec);

@@ -19,6 +19,8 @@ struct loop_child *child_start(struct loop *l, const struct loop_child_spec *spe
                                void (*done)(void *ctx, const struct loop_child_result *result, const struct err *err),
                                void *ctx, struct err *err);
 void child_cancel(struct loop_child *c);
+int child_write(struct loop_child *c, struct str bytes, struct err *err);
+void child_close_input(struct loop_child *c);
 /* Kills and reaps all that is left and stops watching; for loop_free(). No done() is called. */
 void child_done_all(struct loop *l);
 

@@ -48,5 +48,6 @@
 /* Child processes: bytes kept of standard output and error when the caller names nothing smaller. */
 #define CHILD_MAX_OUTPUT_BYTES (64 * MIB)
 #define CHILD_MAX_STDERR_BYTES (64 * KIB)
+#define CHILD_MAX_UNSENT_BYTES (64 * MIB)      /* in a conversation: what waits until the child reads it */
 
 #endif

@@ -348,13 +348,21 @@ struct loop_child *loop_child_start(struct loop *l, const struct loop_child_spec
                                     void (*done)(void *ctx, const struct loop_child_result *result,
                                                  const struct err *err),
                                     void *ctx, struct err *err) {
-        assert(spec->argv && spec->argv[0] && spec->deadline_ms > 0);
+        assert(spec->argv && spec->argv[0] && (spec->heard || spec->deadline_ms > 0));
         return l->ops->child_start(l, spec, done, ctx, err);
 }
 
 void loop_child_cancel(struct loop_child *c) {
         if (c)
                 c->loop->ops->child_cancel(c);
+}
+
+int loop_child_write(struct loop_child *c, struct str bytes, struct err *err) {
+        return c->loop->ops->child_write(c, bytes, err);
+}
+
+void loop_child_close_input(struct loop_child *c) {
+        c->loop->ops->child_close_input(c);
 }
 
 struct loop_signal *loop_signal_new(struct loop *l, int signum, void (*fire)(void *ctx, int signum), void *ctx) {

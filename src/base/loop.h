@@ -120,6 +120,11 @@ void loop_virtual_slow_pool(struct loop *l, enum loop_pool pool, int64_t takes_m
  *
  * PATH is searched only in absolute folders. An argv[0] with a slash is taken as it is, relative to `dir`.
  * In virtual time a child must be scripted (NOTFOUND otherwise); its caps and deadline count, its limits do not.
+ *
+ * With `heard` it is a conversation: standard input stays open and takes what loop_child_write() gives it, standard
+ * output goes to heard() as it arrives, at most 64 KiB a turn, and done() gets none of it. There need be no deadline.
+ * heard() is never called after done(), and may write, close the input or cancel. Not available in virtual time
+ * (aborts): what talks has a twin of its own there.
  */
 #define CHILD_KILL_AFTER_MS 2000
 struct loop_child_spec {
@@ -127,8 +132,9 @@ struct loop_child_spec {
         const char *const *env;        /* "KEY=value", NULL-ended; NULL: empty environment */
         const char *dir;               /* working directory; NULL: "/" */
         struct str input;              /* copied; a child that does not read all of it is no error */
-        int64_t deadline_ms;           /* from now; must be > 0 */
-        size_t max_stdout_bytes;       /* 0: CHILD_MAX_OUTPUT_BYTES */
+        void (*heard)(void *ctx, struct str bytes); /* NULL: no conversation; `bytes` are borrowed during the call */
+        int64_t deadline_ms;           /* from now; must be > 0, in a conversation 0: none */
+        size_t max_stdout_bytes;       /* 0: CHILD_MAX_OUTPUT_BYTES, in a conversation any number */
         size_t max_stderr_bytes;       /* kept, the rest is dropped; 0: CHILD_MAX_STDERR_BYTES */
         uint64_t rlimit_as_bytes;      /* 0: not limited */
         uint64_t rlimit_cpu_s;         /* 0: not limited; SIGXCPU at the limit, SIGKILL one second later */
@@ -143,6 +149,14 @@ struct loop_child *loop_child_start(struct loop *l, const struct loop_child_spec
                                                  const struct err *err),
                                     void *ctx, struct err *err);
 void loop_child_cancel(struct loop_child *c);
+/*
+ * In a conversation: sends these bytes, which are copied, behind what was given before, as the child reads it; never
+ * blocks. LIMIT, and nothing is sent, when more than CHILD_MAX_UNSENT_BYTES would wait. A child that has closed its
+ * input or ended takes nothing more, which is no error: done() tells.
+ */
+int loop_child_write(struct loop_child *c, struct str bytes, struct err *err);
+/* Closes its standard input once all of that was read. */
+void loop_child_close_input(struct loop_child *c);
 
 /*
  * Virtual time only: what the next child with exactly this argv[0] does. Each script serves one child; those for one

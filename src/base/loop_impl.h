@@ -7,7 +7,8 @@
  * were posted before this point. What a callback starts belongs to a later turn, so nothing can starve the rest.
  *
  * loop_run() ends when no timer runs, no call is posted and `busy` is 0. Jobs not yet done and descriptors with wanted
- * events count as busy; signals do not; a child is kept alive by its deadline's timer.
+ * events count as busy; signals do not; a child is kept alive by its deadline's timer, a conversation
+ * is busy.
  */
 #ifndef TRUCE_BASE_LOOP_IMPL_H
 #define TRUCE_BASE_LOOP_IMPL_H
@@ -43,6 +44,8 @@ struct loop_ops {
         void (*io_free)(struct loop_io *io);
         void (*work_cancel)(struct loop_work *w);
         void (*child_cancel)(struct loop_child *c);
+        int (*child_write)(struct loop_child *c, struct str bytes, struct err *err); /* of the real loop only */
+        void (*child_close_input)(struct loop_child *c);                             /* likewise */
         void (*signal_free)(struct loop_signal *s);
 };
 

@@ -241,6 +241,8 @@ static const struct loop_ops real_ops = {
         .work_cancel = pool_cancel,
         .child_start = child_start,
         .child_cancel = child_cancel,
+        .child_write = child_write,
+        .child_close_input = child_close_input,
         .signal_new = real_sig_new,
         .signal_free = real_sig_free,
 };

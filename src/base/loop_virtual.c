@@ -54,6 +54,11 @@ static struct loop_virtual *of_loop(const struct loop *l) {
         return CONTAINER_OF(l, struct loop_virtual, base);
 }
 
+static _Noreturn void only_real(const char *what) {
+        fprintf(stderr, "loop: there are no %s in virtual time\n", what);
+        abort();
+}
+
 /* ---- time ---- */
 
 static int64_t virtual_now_ms(const struct loop *l) {
@@ -236,8 +241,10 @@ static struct loop_child *virtual_child_start(struct loop *l, const struct loop_
                                               void (*done)(void *ctx, const struct loop_child_result *result,
                                                            const struct err *err),
                                               void *ctx, struct err *err) {
-        struct script *s = take_script(of_loop(l), spec->argv[0]);
+        if (spec->heard)
+                only_real("conversations with children");
 
+        struct script *s = take_script(of_loop(l), spec->argv[0]);
         if (!s) {
                 err_set(err, ERR_NOTFOUND, "cannot run %s: no script of it is left", spec->argv[0]);
                 return NULL;
@@ -260,11 +267,6 @@ static void virtual_child_cancel(struct loop_child *head) {
 }
 
 /* ---- what does not exist here ---- */
-
-static _Noreturn void only_real(const char *what) {
-        fprintf(stderr, "loop: there are no %s in virtual time\n", what);
-        abort();
-}
 
 static struct loop_io *virtual_io_new(struct loop *l, int fd, void (*ready)(void *ctx, unsigned events), void *ctx) {
         (void)l;

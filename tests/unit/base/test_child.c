@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "base/limits.h"
+
 #define SECOND   INT64_C(1000)
 #define PATIENCE (60 * SECOND)
 /* Long enough for a shell to set its traps on a machine that is busy. */
@@ -372,6 +374,235 @@ static void freeing_the_loop_kills_what_still_runs(void **state) {
         assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+/* ---- conversations ---- */
+
+/* What was heard, and what the test does about it. */
+struct talk {
+        struct ended end; /* first: the context of both callbacks */
+        struct buf heard;
+        void (*on_word)(struct talk *t);
+        unsigned words;
+};
+
+static void on_heard(void *ctx, struct str bytes) {
+        struct talk *t = CONTAINER_OF((struct ended *)ctx, struct talk, end);
+
+        assert_int_equal(t->end.calls, 0);
+        assert_true(bytes.n > 0);
+        buf_add(&t->heard, bytes);
+        t->words++;
+        if (t->on_word)
+                t->on_word(t);
+}
+
+static void talk_start(struct talk *t, struct loop *l, const char *script, const struct loop_child_spec *more) {
+        struct loop_child_spec spec = *more;
+
+        *t = (struct talk){ .heard = buf_make(16 * 1024 * 1024) };
+        spec.argv = (const char *const[]){ "sh", "-c", script, NULL };
+        spec.env = plain_env;
+        spec.heard = on_heard;
+        assert_true(start(&t->end, l, &spec, NULL));
+}
+
+static void talk_done(struct talk *t) {
+        buf_done(&t->heard);
+        ended_done(&t->end);
+}
+
+#define TALK(t, l, script, ...) talk_start(t, l, script, &(struct loop_child_spec){ __VA_ARGS__ })
+
+/* Says the next number for each that comes back, up to 100. */
+static void count_on(struct talk *t) {
+        char number[16];
+
+        if (t->heard.p[t->heard.n - 1] != '\n')
+                return;
+        if (t->words == 100) {
+                loop_child_close_input(t->end.child);
+                return;
+        }
+        snprintf(number, sizeof number, "%u\n", t->words);
+        assert_int_equal(loop_child_write(t->end.child, str_from(number), NULL), 0);
+}
+
+static void each_word_is_answered_while_the_child_lives(void **state) {
+        _cleanup_(talk_done) struct talk t;
+
+        TALK(&t, *state, "while read -r n; do echo \"<$n>\"; done; echo bye; exit 3");
+        t.on_word = count_on;
+        assert_int_equal(loop_child_write(t.end.child, STR("0\n"), NULL), 0);
+        loop_run(*state);
+
+        assert_int_equal(t.end.calls, 1);
+        assert_int_equal(t.end.code, ERR_OK);
+        assert_int_equal(t.end.exit_code, 3);
+        assert_int_equal(t.end.out_bytes, 0);
+        assert_true(str_starts(buf_str(&t.heard), STR("<0>\n<1>\n<2>\n")));
+        assert_true(str_ends(buf_str(&t.heard), STR("<99>\nbye\n")));
+}
+
+static void words_wait_until_they_are_read_and_come_in_their_order(void **state) {
+        _cleanup_(talk_done) struct talk t;
+        size_t n = 5 * 1024 * 1024, step = 77777;
+        _cleanup_(mem_freep) char *bytes = mem_alloc(n);
+
+        for (size_t i = 0; i < n; i++)
+                bytes[i] = (char)(i * 31 % 251);
+        TALK(&t, *state, "exec cat");
+        for (size_t i = 0; i < n; i += step)
+                assert_int_equal(loop_child_write(t.end.child, str_sub((struct str){ bytes, n }, i, i + step), NULL), 0);
+        loop_child_close_input(t.end.child);
+        loop_run(*state);
+
+        assert_int_equal(t.end.exit_code, 0);
+        assert_int_equal(t.heard.n, n);
+        assert_memory_equal(t.heard.p, bytes, n);
+}
+
+static void what_a_child_is_told_at_its_start_comes_first(void **state) {
+        _cleanup_(talk_done) struct talk t;
+
+        TALK(&t, *state, "exec cat", .input = STR("first "));
+        assert_int_equal(loop_child_write(t.end.child, STR("second"), NULL), 0);
+        loop_child_close_input(t.end.child);
+        loop_run(*state);
+        assert_string_equal(t.heard.p, "first second");
+}
+
+static void a_child_that_dies_takes_nothing_more(void **state) {
+        _cleanup_(talk_done) struct talk t;
+        _cleanup_(mem_freep) char *bytes = mem_zalloc(1024 * 1024);
+
+        TALK(&t, *state, "echo dying; echo why >&2; kill -SEGV $$");
+        assert_int_equal(loop_child_write(t.end.child, (struct str){ bytes, 1024 * 1024 }, NULL), 0);
+        loop_run(*state);
+        assert_int_equal(t.end.calls, 1);
+        assert_int_equal(t.end.code, ERR_OK);
+        assert_int_equal(t.end.exit_code, 128 + SIGSEGV);
+        assert_string_equal(t.heard.p, "dying\n");
+        assert_string_equal(t.end.err, "why\n");
+}
+
+static void say_more(struct talk *t) {
+        /* It has closed its input: the first write finds out, the rest goes nowhere; neither is an error. */
+        for (int i = 0; i < 3; i++)
+                assert_int_equal(loop_child_write(t->end.child, STR("more"), NULL), 0);
+}
+
+static void a_closed_input_is_no_error(void **state) {
+        _cleanup_(talk_done) struct talk t;
+
+        TALK(&t, *state, "exec <&-; echo closed; sleep 0.1; echo again");
+        t.on_word = say_more;
+        loop_run(*state);
+        assert_int_equal(t.end.exit_code, 0);
+        assert_string_equal(t.heard.p, "closed\nagain\n");
+}
+
+static void what_waits_for_a_child_that_never_reads_is_capped(void **state) {
+        struct loop *l = *state;
+        _cleanup_(talk_done) struct talk t;
+        struct err err = { 0 };
+        size_t n = CHILD_MAX_UNSENT_BYTES;
+        _cleanup_(mem_freep) char *bytes = mem_zalloc(n);
+
+        TALK(&t, l, "sleep 1000");
+        assert_int_equal(loop_child_write(t.end.child, (struct str){ bytes, n }, &err), 0);
+        assert_int_equal(loop_child_write(t.end.child, STR("x"), &err), ERR_LIMIT);
+        assert_string_equal(err.msg, "sh does not read: more than 67108864 bytes wait for it");
+        /* What the pipe holds was sent; the rest waits. */
+        assert_false(loop_run_for(l, 1));
+        loop_child_cancel(t.end.child);
+        loop_run(l);
+        assert_int_equal(t.end.calls, 0);
+}
+
+static void a_flood_beyond_the_cap_ends_a_conversation(void **state) {
+        _cleanup_(talk_done) struct talk t, at;
+
+        TALK(&t, *state, "yes", .max_stdout_bytes = 100000);
+        loop_run(*state);
+        assert_int_equal(t.end.calls, 1);
+        assert_int_equal(t.end.code, ERR_LIMIT);
+        assert_string_equal(t.end.msg, "sh was stopped: it wrote more than 100000 bytes");
+        assert_int_equal(t.heard.n, 100000);
+
+        TALK(&at, *state, "printf 12345678", .max_stdout_bytes = 8);
+        loop_run(*state);
+        assert_int_equal(at.end.code, ERR_OK);
+        assert_string_equal(at.heard.p, "12345678");
+}
+
+static void a_conversation_may_have_a_deadline(void **state) {
+        _cleanup_(talk_done) struct talk t;
+
+        TALK(&t, *state, "echo hi; exec sleep 1000", .deadline_ms = DEADLINE);
+        loop_run(*state);
+        assert_int_equal(t.end.code, ERR_TIMEOUT);
+        assert_string_equal(t.heard.p, "hi\n");
+}
+
+static void cancel_it(struct talk *t) {
+        loop_child_cancel(TAKE_PTR(t->end.child));
+}
+
+static void it_may_be_cancelled_by_what_it_says(void **state) {
+        _cleanup_(talk_done) struct talk t;
+        _cleanup_(mem_freep) char *bytes = mem_zalloc(1024 * 1024);
+
+        TALK(&t, *state, "sleep 1000 & echo $!; wait");
+        t.on_word = cancel_it;
+        /* Much is still to be written. */
+        assert_int_equal(loop_child_write(t.end.child, (struct str){ bytes, 1024 * 1024 }, NULL), 0);
+        loop_run(*state);
+        assert_int_equal(t.end.calls, 0);
+        assert_int_equal(t.words, 1);
+        expect_gone(t.heard.p);
+}
+
+/* It is gone before the loop looks: what it wrote is read then. */
+static void its_last_words_may_cancel_it_too(void **state) {
+        struct loop *l = *state;
+        _cleanup_(talk_done) struct talk t;
+        siginfo_t info;
+
+        TALK(&t, l, "head -c 1000 /dev/zero");
+        t.on_word = cancel_it;
+        assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
+        loop_run(l);
+        assert_int_equal(t.end.calls, 0);
+        assert_int_equal(t.words, 1);
+        loop_free(l);
+        *state = NULL;
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void a_silent_conversation_keeps_the_loop_going(void **state) {
+        struct loop *l = *state;
+        _cleanup_(talk_done) struct talk t;
+
+        TALK(&t, l, "exec >&- 2>&-; read -r x; exit 5");
+        loop_run_for(l, 50);
+        assert_int_equal(t.end.calls, 0);
+        assert_int_equal(loop_child_write(t.end.child, STR("x\n"), NULL), 0);
+        loop_run(l);
+        assert_int_equal(t.end.calls, 1);
+        assert_int_equal(t.end.exit_code, 5);
+}
+
+static void freeing_the_loop_ends_conversations(void **state) {
+        struct talk t;
+
+        TALK(&t, *state, "trap '' TERM; sleep 1000");
+        assert_int_equal(loop_child_write(t.end.child, STR("hello"), NULL), 0);
+        loop_free(*state);
+        *state = NULL;
+        assert_int_equal(t.end.calls, 0);
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+        buf_done(&t.heard);
+}
+
 /* ---- what cannot start ---- */
 
 static void expect_refusal(void **state, const struct loop_child_spec *spec, enum err_code code, const char *msg) {
@@ -460,6 +691,18 @@ int main(void) {
                 REAL(too_much_on_standard_error_is_dropped_but_no_error),
                 REAL(cancelling_kills_the_group_without_a_word),
                 REAL(freeing_the_loop_kills_what_still_runs),
+                REAL(each_word_is_answered_while_the_child_lives),
+                REAL(words_wait_until_they_are_read_and_come_in_their_order),
+                REAL(what_a_child_is_told_at_its_start_comes_first),
+                REAL(a_child_that_dies_takes_nothing_more),
+                REAL(a_closed_input_is_no_error),
+                REAL(what_waits_for_a_child_that_never_reads_is_capped),
+                REAL(a_flood_beyond_the_cap_ends_a_conversation),
+                REAL(a_conversation_may_have_a_deadline),
+                REAL(it_may_be_cancelled_by_what_it_says),
+                REAL(its_last_words_may_cancel_it_too),
+                REAL(a_silent_conversation_keeps_the_loop_going),
+                REAL(freeing_the_loop_ends_conversations),
                 REAL(a_missing_program_is_not_found),
                 REAL(without_a_path_only_a_name_with_a_slash_is_found),
                 REAL(what_may_not_be_executed_is_forbidden),

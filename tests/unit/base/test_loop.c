@@ -1132,9 +1132,21 @@ static void watch_signal(struct loop *l) {
         loop_signal_new(l, SIGHUP, NULL, NULL);
 }
 
-static void descriptors_and_signals_are_refused_in_virtual_time(void **state) {
+static void hear_nothing(void *ctx, struct str bytes) {
+        (void)ctx;
+        (void)bytes;
+}
+
+static void talk_to_cat(struct loop *l) {
+        const struct loop_child_spec spec = { .argv = (const char *const[]){ "cat", NULL }, .heard = hear_nothing };
+
+        loop_child_start(l, &spec, NULL, NULL, NULL);
+}
+
+static void what_needs_descriptors_is_refused_in_virtual_time(void **state) {
         assert_int_equal(how_it_ends(watch_stdin, *state), SIGABRT);
         assert_int_equal(how_it_ends(watch_signal, *state), SIGABRT);
+        assert_int_equal(how_it_ends(talk_to_cat, *state), SIGABRT);
 }
 
 #define ON(kind, claim) { #kind ": " #claim, claim, kind##_setup, teardown, NULL }
@@ -1185,7 +1197,7 @@ int main(void) {
                 VIRTUAL(scripted_children_answer_in_order),
                 VIRTUAL(a_scripted_child_has_a_deadline_and_caps),
                 VIRTUAL(a_cancelled_scripted_child_stays_silent_and_unused_scripts_are_freed),
-                VIRTUAL(descriptors_and_signals_are_refused_in_virtual_time),
+                VIRTUAL(what_needs_descriptors_is_refused_in_virtual_time),
         };
 
         return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
