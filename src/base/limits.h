@@ -45,6 +45,16 @@
 #define CONFIG_MAX_FILE_BYTES (4 * MIB)
 #define CONFIG_MAX_TOKEN_BYTES (64 * KIB)
 
+/*
+ * jq rules (agent/jq.h). A Deployment selects a handful of paths; `..` on a large one thousands. Compiled programs take
+ * 6 KiB each. The address space is that of the worker, of which the program and its libraries take about a third.
+ */
+#define JQ_MAX_PROGRAM_BYTES (16 * KIB)
+#define JQ_MAX_PROGRAMS 1000
+#define JQ_MAX_PATHS 20000
+#define JQ_MAX_PATHS_BYTES (4 * MIB)           /* as JSON */
+#define JQ_MAX_MEMORY_BYTES (256 * MIB)
+
 /* Child processes: bytes kept of standard output and error when the caller names nothing smaller. */
 #define CHILD_MAX_OUTPUT_BYTES (64 * MIB)
 #define CHILD_MAX_STDERR_BYTES (64 * KIB)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agent/jq.h"
 #include "base/macro.h"
 #include "base/option.h"
 #include "base/str.h"
@@ -96,6 +97,9 @@ static int run_verb(int argc, char **argv) {
 }
 
 int cli_main(int argc, char **argv) {
+        /* Not for people: an agent starts itself like this. */
+        if (argc == 2 && strcmp(argv[1], JQ_WORKER_VERB) == 0)
+                return jq_worker_main();
         if (argc < 2) {
                 print_usage(stderr);
                 return CLI_ERROR;
