@@ -2,6 +2,7 @@
 #include "agent/agent_impl.h"
 
 #include "agent/events.h"
+#include "agent/jq.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "git/remote.h"
@@ -330,9 +331,13 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         agent->retry = loop_timer_new(l, start, agent);
         agent->entries = mem_zalloc((config->app_count + 1) * sizeof *agent->entries);
 
+        agent->jq = options->jq;
+        if (!agent->jq && config_has_programs(config))
+                agent->jq = agent->own_jq = jq_worker_new(l, NULL);
+
         struct app_env env = {
                 .loop = l, .client = agent->client, .cluster = agent->cluster, .store = agent->store,
-                .scalers = agent->scalers, .agent = &config->agent, .ctx = agent,
+                .scalers = agent->scalers, .jq = agent->jq, .agent = &config->agent, .ctx = agent,
                 .hooks = { on_outcome, on_waiting, on_settled, on_observed, on_status, on_trouble, on_remark,
                            agent_rival, agent_given_up, agent_knows_scalers, agent_others_begin, agent_other, agent_others_known,
                            agent_pruned, agent_unread_by, on_rebind, on_loaded },
@@ -370,6 +375,7 @@ void agent_free(struct agent *agent) {
                 arena_free(e->revision_arena);
         }
         free(agent->entries);
+        jq_engine_free(agent->own_jq);
         poller_free(agent->poller);
         loop_timer_free(agent->retry);
         loop_timer_free(agent->scaler_look);

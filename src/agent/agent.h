@@ -61,6 +61,7 @@ struct agent_options {
         /* NULL: a real remote by git_remote_open(). The twin for tests otherwise. */
         struct git_source *(*open_source)(void *ctx, const struct config_app *app, struct err *err);
         void *open_ctx;
+        struct jq_engine *jq;      /* for ignore rules with programs; NULL: a worker process, made when there are such rules */
         bool poll_once;            /* one-shot commands */
         bool keep_sources;         /* Git's side with its lines stays in memory, as in one-shot commands */
 };

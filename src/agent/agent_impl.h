@@ -54,6 +54,7 @@ struct agent {
         struct store *store;
         struct events *events;      /* NULL: none are sent */
         struct scaler_index *scalers;
+        struct jq_engine *jq, *own_jq; /* NULL: no rule has a program; another's engine is none of ours to free */
         struct map *scaler_targets; /* id of a scaler → id of what it scales */
         struct map *desired_targets; /* what scalers of Git scale: id → itself */
         char *scaler_coming; /* id of the definition of a kind of scaler that is not served yet; NULL: none */

@@ -184,6 +184,7 @@ struct app_env {
         struct cluster *cluster;
         struct store *store;
         struct scaler_index *scalers;
+        struct jq_engine *jq; /* NULL where no ignore rule has a program */
         const struct config_agent *agent;
         struct app_hooks hooks;
         void *ctx;
@@ -247,13 +248,16 @@ void app_kinds_changed(struct app *app);
 /* The API server can be reached again, say its watches: what failed only for that is tried within a second. */
 void app_server_is_back(struct app *app);
 
+/* *ret of app_explain() is filled in; err: it could not be (errors of decide(), of jq programs). */
+typedef void (*app_explained)(void *ctx, const struct err *err);
 /*
  * Explains a desired object, whose live one is `whole` as the API server sends it (empty: it does not exist). Nothing is
  * sent or written. NOTFOUND when it is not desired, UNSUPPORTED when its kind cannot be read now or it is not applied,
- * errors of decide().
+ * PARSE for a bad `whole`; done() is then not called. Else it is, before this returns where no jq program is to be asked;
+ * arena and application must live until then.
  */
 int app_explain(struct app *app, struct str id, struct str whole, struct arena *a, struct app_explanation *ret,
-                struct err *err);
+                app_explained done, void *ctx, struct err *err);
 
 /* From now on nothing is done for it, in the cluster or in its inventory. */
 void app_bar(struct app *app);

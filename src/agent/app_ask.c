@@ -67,7 +67,7 @@ void app_counts(const struct app *app, struct app_counts *ret_counts) {
 }
 
 int app_explain(struct app *app, struct str id, struct str whole, struct arena *a, struct app_explanation *ret,
-                struct err *err) {
+                app_explained done, void *ctx, struct err *err) {
         struct item *item = map_find(app->items, id);
         struct cluster_kind *k = item ? cluster_find_kind(app->env.cluster, item->desired->gvk) : NULL;
 
@@ -81,7 +81,7 @@ int app_explain(struct app *app, struct str id, struct str whole, struct arena *
                 return err_set(err, ERR_UNSUPPORTED, "its kind cannot be read now: %s", cluster_kind_err(k)->msg);
         if (!k || cluster_kind_state(k) != CLUSTER_KIND_SYNCED)
                 return err_set(err, ERR_UNSUPPORTED, "the cluster does not serve its kind");
-        return op_explain(item, whole, a, ret, err);
+        return op_explain(item, whole, a, ret, done, ctx, err);
 }
 
 static int cmp_report(const void *x, const void *y) {

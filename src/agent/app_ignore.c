@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ignore rules that do nothing: of objects that the application does not have, or of paths that these do not have. */
 #include "agent/app_impl.h"
-
-#include "manifest/glob.h"
-
-static bool fits(struct str glob, struct str name) {
-        return !glob.n || glob_match(glob, name);
-}
-
-bool app_ignore_selects(const struct config_ignore *rule, const struct desired *d) {
-        return (rule->group.n ? glob_match(rule->group, d->gvk.group) : !d->gvk.group.n) &&
-               glob_match(rule->kind, d->gvk.kind) && fits(rule->ns, d->ns) && fits(rule->object, d->name);
-}
+#include "agent/ignore.h"
 
 /* The objects that a rule speaks of, and those among them on which it was evaluated. */
 struct reach {
@@ -25,7 +15,7 @@ static struct reach reach_of(const struct app *app, const struct config_ignore *
                 const struct desired *d = &app->desired->objects[i];
                 const struct item *item = d->id.n ? map_find(app->items, d->id) : NULL;
 
-                if (!app_ignore_selects(rule, d))
+                if (!ignore_selects(rule, d->gvk.group, d->gvk.kind, d->ns, d->name))
                         continue;
                 r.objects++;
                 r.sought += item && item->ignores_sought;

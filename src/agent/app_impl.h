@@ -205,8 +205,6 @@ const char *app_parked_reason(const struct app *app, const struct desired *d, st
 bool app_look_for_parked_kinds(struct app *app);
 /* Which of its own ignore rules do nothing; once. */
 void app_tell_idle_ignores(struct app *app);
-/* Does the rule speak of it? `d` has an identity; whether it gathers roles is not looked at. */
-bool app_ignore_selects(const struct config_ignore *rule, const struct desired *d);
 void app_forget_parked_kinds(struct app *app);
 void app_tell_parked(struct app *app);
 /* Stores the inventory with this status text. */
@@ -226,7 +224,8 @@ void app_trouble(struct app *app, const char *what, const struct err *err);
 void op_start(struct item *item);
 void op_free(struct op *op);
 /* What an op of a diff would decide now; see app_explain(). */
-int op_explain(struct item *item, struct str whole, struct arena *a, struct app_explanation *ret, struct err *err);
+int op_explain(struct item *item, struct str whole, struct arena *a, struct app_explanation *ret, app_explained done,
+               void *ctx, struct err *err);
 
 /* The server refused for good what we want of the object as it is live; NULL: it did not. */
 void item_note_refused(struct item *item, const struct value *live);

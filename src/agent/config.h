@@ -276,6 +276,9 @@ int config_add_flags(struct config *c, const struct config_app_flags *flags, str
  */
 void config_settle(struct config *c);
 
+/* Has any ignore rule a jq program? */
+bool config_has_programs(const struct config *c);
+
 /* Argo CD's choice: the repository's own Secret, else the template with the longest prefix. NULL: none. */
 const struct config_repository *config_find_repository(const struct config *c, struct str url);
 

@@ -80,10 +80,6 @@ static void read_programs(struct ignore_reader *x, const struct value *list) {
         }
         x->rule.programs = all;
         x->rule.program_count = value_count(list);
-        if (x->rule.program_count && x->r->app.n)
-                reader_refuse(x->r, line_in_file(x, list->line), "%s: jqPathExpressions are not implemented yet", x->where);
-        else if (x->rule.program_count)
-                reader_error(x->r, line_in_file(x, list->line), "%s: jqPathExpressions are not implemented yet", x->where);
 }
 
 static void read_managers(struct ignore_reader *x, const struct value *list) {
@@ -260,4 +256,19 @@ void config_read_system_ignore(struct reader *r, const struct value *value, cons
         }
         read_rule(&x, value, false);
         config_add_ignore(r->c, &x.rule);
+}
+
+static bool have_programs(const struct config_ignores *rules) {
+        for (size_t i = 0; i < rules->count; i++)
+                if (rules->rules[i].program_count)
+                        return true;
+        return false;
+}
+
+bool config_has_programs(const struct config *c) {
+        bool have = have_programs(&c->ignores);
+
+        for (size_t i = 0; i < c->app_count && !have; i++)
+                have = have_programs(&c->apps[i].own_ignores);
+        return have;
 }

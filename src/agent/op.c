@@ -23,6 +23,7 @@ void op_free(struct op *op) {
         if (op->call && op->await == OP_APPLY)
                 item_note_stray(op->item);
         kube_op_cancel(op->call);
+        ignore_cancel(op->ignoring);
         loop_timer_free(op->again);
         arena_free(op->arena);
         arena_free(op->met_arena);
@@ -222,24 +223,17 @@ static int look(struct op *op, struct str whole, struct err *err) {
                 return r;
         if (op->item->previous)
                 json_parse(str_from(op->item->previous), op->arena, &op->in.previous, NULL);
-        op_ignore(op);
         op->in.foreign_tracker = foreign_tracker(op);
         op->in.replicas_hold = op->in.live && item_is_held(op->item); /* a new object gets Git's number */
         return 0;
 }
 
-/* The body of the kept answer belongs to the old round's arena, so the new round begins before the old one is freed. */
-void op_begin_round(struct op *op, struct str whole) {
-        _cleanup_(arena_freep) struct arena *old = TAKE_PTR(op->arena);
+/* All that decides is known. */
+static void decide_round(struct op *op, const struct err *unknown) {
         struct err err = { 0 };
 
-        op->arena = arena_new(0);
-        if (look(op, whole, &err) < 0) {
-                op_fail(op, &err);
-                return;
-        }
-        if (op->app->env.foretell && op->in.live && !op->full) {
-                op_get(op);
+        if (unknown) {
+                op_fail(op, unknown);
                 return;
         }
         if (!item_read_lease(op->item, op->in.live, &op->managed, op->full, op->arena, &op->in.override)) {
@@ -256,28 +250,82 @@ void op_begin_round(struct op *op, struct str whole) {
         }
 }
 
-int op_explain(struct item *item, struct str whole, struct arena *a, struct app_explanation *ret, struct err *err) {
-        struct op op = {
-                .item = item,
-                .app = item->app,
-                .mode = DECIDE_DIFF,
-                .kind = cluster_find_kind(item->app->env.cluster, item->desired->gvk),
-                .arena = a,
-        };
-        struct managed *owners = arena_alloc(a, sizeof *owners);
-        int r = look(&op, whole, err);
+/* The body of the kept answer belongs to the old round's arena, so the new round begins before the old one is freed. */
+void op_begin_round(struct op *op, struct str whole) {
+        _cleanup_(arena_freep) struct arena *old = TAKE_PTR(op->arena);
+        struct err err = { 0 };
 
-        if (r == 0)
-                item_read_lease(item, op.in.live, &op.managed, op.full, a, &op.in.override);
-        if (r == 0)
-                r = make_decision(&op, err);
-        type_release(&op.type); /* the application has it as well, until the next turn at least */
+        op->arena = arena_new(0);
+        if (look(op, whole, &err) < 0) {
+                op_fail(op, &err);
+                return;
+        }
+        if (op->app->env.foretell && op->in.live && !op->full) {
+                op_get(op);
+                return;
+        }
+        op_ignore(op, decide_round);
+}
+
+/* An op that is only explained. */
+struct explaining {
+        struct op op;
+        struct app_explanation *ret;
+        app_explained done;
+        void *ctx;
+};
+
+static int explain_round(struct explaining *x, struct err *err) {
+        struct op *op = &x->op;
+        struct managed *owners = arena_alloc(op->arena, sizeof *owners);
+        int r;
+
+        item_read_lease(op->item, op->in.live, &op->managed, op->full, op->arena, &op->in.override);
+        r = make_decision(op, err);
         if (r < 0)
                 return r;
-        *owners = op.managed;
-        op.in.managed = op.in.live ? owners : NULL;
-        *ret = (struct app_explanation){ .desired = item->desired, .in = op.in, .decision = op.decision };
-        return explain(&ret->in, &ret->decision, a, &ret->paths, err);
+        *owners = op->managed;
+        op->in.managed = op->in.live ? owners : NULL;
+        *x->ret = (struct app_explanation){ .desired = op->item->desired, .in = op->in, .decision = op->decision };
+        return explain(&x->ret->in, &x->ret->decision, op->arena, &x->ret->paths, err);
+}
+
+static void explain_known(struct op *op, const struct err *unknown) {
+        struct explaining *x = CONTAINER_OF(op, struct explaining, op);
+        struct err err = { 0 };
+        int r;
+
+        if (unknown)
+                err = *unknown;
+        r = unknown ? unknown->code : explain_round(x, &err);
+        type_release(&op->type); /* the application has it as well, until the next turn at least */
+        x->done(x->ctx, r < 0 ? &err : NULL);
+}
+
+int op_explain(struct item *item, struct str whole, struct arena *a, struct app_explanation *ret, app_explained done,
+               void *ctx, struct err *err) {
+        struct explaining *x = arena_zalloc(a, sizeof *x);
+        int r;
+
+        *x = (struct explaining){
+                .op = {
+                        .item = item,
+                        .app = item->app,
+                        .mode = DECIDE_DIFF,
+                        .kind = cluster_find_kind(item->app->env.cluster, item->desired->gvk),
+                        .arena = a,
+                },
+                .ret = ret,
+                .done = done,
+                .ctx = ctx,
+        };
+        r = look(&x->op, whole, err);
+        if (r < 0) {
+                type_release(&x->op.type);
+                return r;
+        }
+        op_ignore(&x->op, explain_known);
+        return 0;
 }
 
 void op_start(struct item *item) {

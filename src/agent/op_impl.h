@@ -7,6 +7,7 @@
 #define TRUCE_AGENT_OP_IMPL_H
 
 #include "agent/app_impl.h"
+#include "agent/ignore.h"
 
 #define OP_MAX_ROUNDS 12 /* requests of one op; a contested object is given up on and retried later */
 
@@ -19,6 +20,8 @@ struct op {
         struct kube_op *call;
         struct loop_timer *again;  /* begins a round after a lost race; during a request: it takes long */
         struct arena *arena;       /* of this round */
+        struct ignore_search *ignoring; /* jq programs are asked; in the arena */
+        void (*go_on)(struct op *op, const struct err *unknown); /* then */
         struct type type;          /* of this round, kept: its CRD may change while an answer is under way */
         struct decide_input in;
         struct decision decision;
@@ -84,7 +87,10 @@ void op_remember_removed(struct op *op);
  */
 void op_note_converged(struct op *op);
 
-/* op_ignore.c: what may differ, and what trusted managers own; `in` is filled in but for that. */
-void op_ignore(struct op *op);
+/*
+ * op_ignore.c: finds out what may differ, and what trusted managers own; then goes on, at once where no jq program is to
+ * be asked. `unknown`: it cannot be found out, so the object must be left as it is.
+ */
+void op_ignore(struct op *op, void (*go_on)(struct op *op, const struct err *unknown));
 
 #endif

@@ -41,6 +41,12 @@ static int check_fates(const struct explain_row *const *rows, struct err *err) {
         return 0;
 }
 
+/* The demo has no ignore rules, so this comes before app_explain() returns. */
+static void explained(void *ctx, const struct err *err) {
+        if (err)
+                *(struct err *)ctx = *err;
+}
+
 static int explain_web(struct demo *d, struct arena *a, struct app_explanation *ret, struct err *err) {
         struct kube_location at = demo_web_location(d, NULL);
         const struct value *live;
@@ -48,7 +54,13 @@ static int explain_web(struct demo *d, struct arena *a, struct app_explanation *
 
         if (r < 0)
                 return r;
-        return app_explain(agent_app(d->agent, 0), d->web_id, value_canonical(a, live), a, ret, err);
+        struct err unknown = { 0 };
+        r = app_explain(agent_app(d->agent, 0), d->web_id, value_canonical(a, live), a, ret, explained, &unknown, err);
+        if (r == 0 && unknown.code) {
+                *err = unknown;
+                r = unknown.code;
+        }
+        return r;
 }
 
 int demo_print_owners(struct demo *d, struct err *err) {

@@ -30,6 +30,7 @@ struct owners {
         struct kube_op *get;
         struct buf live;           /* empty: it does not exist */
         struct arena *arena;
+        bool explained, awaited;   /* and the loop runs until it is */
 };
 
 static const char *const outputs[] = { "table", "json", "yaml", NULL };
@@ -197,6 +198,31 @@ static void print(const struct owners *o, const struct owners_view *v) {
         fflush(stdout);
 }
 
+static void explained(void *ctx, const struct err *err) {
+        struct owners *o = ctx;
+
+        o->explained = true;
+        if (err)
+                o->oneshot.err = *err;
+        if (o->awaited)
+                loop_stop(o->oneshot.session.loop);
+}
+
+/* Ignore rules may hold jq programs, which a worker evaluates. */
+static int explain_found(struct owners *o, const struct found *f, struct app_explanation *ret, struct err *err) {
+        struct loop *loop = o->oneshot.session.loop;
+        int r = app_explain(f->app, f->desired->id, buf_str(&o->live), o->arena, ret, explained, o, err);
+
+        if (r < 0)
+                return r;
+        o->awaited = true;
+        while (!o->explained)
+                loop_run(loop);
+        if (o->oneshot.err.code)
+                *err = o->oneshot.err;
+        return o->oneshot.err.code;
+}
+
 static int show(struct owners *o, struct err *err) {
         struct loop *loop = o->oneshot.session.loop;
         struct app_explanation x;
@@ -208,7 +234,7 @@ static int show(struct owners *o, struct err *err) {
         assert(f.desired);
         r = read_live(o, f.desired, err);
         if (r == 0)
-                r = app_explain(f.app, f.desired->id, buf_str(&o->live), o->arena, &x, err);
+                r = explain_found(o, &f, &x, err);
         if (r < 0)
                 return r;
         struct owners_view view = {

@@ -44,6 +44,9 @@ configure() {
 		data:
 		  resource.customizations.ignoreDifferences.apps_Deployment: |
 		    jsonPointers: [/spec/template/spec/containers/1/image]
+		  resource.customizations.ignoreDifferences.apps_StatefulSet: |
+		    jqPathExpressions:
+		    - '.spec.template.spec.containers[] | select(.name == "proxy") | .image'
 		  resource.customizations: |
 		    "*.k8s.io/Ingress":
 		      ignoreDifferences: |
@@ -84,6 +87,20 @@ objects() {
 		      - {name: web, image: "example/web:1"}
 		      - {name: proxy, image: "example/proxy:1"}
 		---
+		apiVersion: apps/v1
+		kind: StatefulSet
+		metadata: {name: store, labels: {number: "$1"}}
+		spec:
+		  replicas: 0
+		  serviceName: store
+		  selector: {matchLabels: {app: store}}
+		  template:
+		    metadata: {labels: {app: store}}
+		    spec:
+		      containers:
+		      - {name: proxy, image: "example/proxy:1"}
+		      - {name: store, image: "example/store:1"}
+		---
 		apiVersion: networking.k8s.io/v1
 		kind: Ingress
 		metadata: {name: web, labels: {number: "$1"}}
@@ -106,6 +123,8 @@ tune() {
 		-p "{\"data\":{\"tuned\":\"$1\"},\"metadata\":{\"annotations\":{\"example.com/note\":\"$1\"}}}"
 	kc operator patch deployment web -n "$NS" --field-manager=tuner \
 		-p "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"proxy\",\"image\":\"example/proxy:1.$1\"}]}}}}"
+	kc operator patch statefulset store -n "$NS" --field-manager=tuner \
+		-p "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"proxy\",\"image\":\"example/proxy:1.$1\"}]}}}}"
 	kc operator patch ingress web -n "$NS" --field-manager=class-tuner --type merge \
 		-p "{\"spec\":{\"ingressClassName\":\"class-$1\"}}"
 }
@@ -123,7 +142,7 @@ tune_every_second() {
 # number RESOURCE NAME: the label that only Git sets.
 numbers_are() {
 	local resource
-	for resource in deployment/web ingress/web; do
+	for resource in deployment/web statefulset/store ingress/web; do
 		[ "$(got "${resource%/*}" "${resource#*/}" '{.metadata.labels.number}')" = "$1" ] || return 1
 	done
 	[ "$(got configmap tuned '{.data.key}')$(got configmap respected '{.data.key}')" = "$1$1" ]
@@ -135,6 +154,7 @@ tuned_is_the_operators() {
 		[ "$(got configmap "$map" '{.data.tuned}')" -ge 1 ] || fail "data.tuned of $map is Git's"
 	done
 	[[ $(got deployment web '{.spec.template.spec.containers[1].image}') == example/proxy:1.* ]] || fail 'the image of proxy is not the operator'"'"'s'
+	[[ $(got statefulset store '{.spec.template.spec.containers[0].image}') == example/proxy:1.* ]] || fail 'the image of proxy is not the operator'"'"'s'
 	[[ $(got ingress web '{.spec.ingressClassName}') == class-* ]] || fail 'ingressClassName is not the operator'"'"'s'
 	[[ $(got configmap respected '{.metadata.annotations.example\.com/note}') != git ]] || fail 'the note is Git'"'"'s'
 }
@@ -181,6 +201,7 @@ the_rest_is_healed() {
 	kc person patch configmap tuned -n "$NS" --type merge -p '{"data":{"key":"hers"}}' >/dev/null
 	kc person patch configmap respected -n "$NS" --type merge -p '{"data":{"key":"hers"}}' >/dev/null
 	kc person label deployment web -n "$NS" --overwrite number=hers >/dev/null
+	kc person label statefulset store -n "$NS" --overwrite number=hers >/dev/null
 	kc person label ingress web -n "$NS" --overwrite number=hers >/dev/null
 	wait_until 20 numbers_are 1
 	tuned_is_the_operators

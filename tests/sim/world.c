@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "act.h"
+#include "agent/jq.h"
 #include "base/log.h"
 #include "base/loop_impl.h"
 #include "base/map.h"
@@ -166,7 +167,7 @@ static struct git_source *open_source(void *ctx, const struct config_app *app, s
 static void agent_born(struct world *w) {
         static const struct agent_hooks hooks = { on_outcome,  on_waiting, on_revision, on_settled,
                                                   on_observed, on_trouble, on_remark };
-        struct agent_options options = { .open_source = open_source, .open_ctx = w };
+        struct agent_options options = { .open_source = open_source, .open_ctx = w, .jq = w->jq };
         struct err err = { 0 };
 
         trace_add(&w->trace, "agent     starts");
@@ -555,6 +556,7 @@ static void begin(struct world *w, const struct run_spec *spec) {
         w->log_fd = memfd_create("log", MFD_CLOEXEC);
         log_init(spec->log ? LOG_DEBUG : LOG_INFO, LOG_TEXT, spec->log ? 2 : w->log_fd);
         struct sandbox_options options = { .no_controllers = !scenario_bool(w->doc, "controllers", false) };
+        w->jq = jq_in_process_new(w->loop);
         w->sandbox = sandbox_new(w->loop, &options);
         w->check = check_new(w);
         w->repo = repo_new(w->loop);
@@ -657,6 +659,7 @@ static void end(struct world *w, struct run_result *ret_result) {
         arena_free(w->arena);
         free(w->failure);
         twins_end();
+        jq_engine_free(w->jq);
         loop_free(w->loop);
 }
 

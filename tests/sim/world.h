@@ -54,6 +54,7 @@ struct world {
         struct config *config;
         const struct value *next_agent; /* Agent settings from the next restart on; NULL: as they are */
         struct agent *agent;
+        struct jq_engine *jq;
         struct check *check;
         struct trace trace;
         char *failure;      /* the first one */
