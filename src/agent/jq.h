@@ -108,9 +108,21 @@ void jq_engine_stats(const struct jq_engine *e, struct jq_stats *ret);
 void jq_engine_free(struct jq_engine *e);
 DEFINE_CLEANUP(struct jq_engine *, jq_engine_free)
 
-/* `argv` is borrowed; NULL: this program with the word JQ_WORKER_VERB. Needs the real loop. */
-struct jq_engine *jq_worker_new(struct loop *l, const char *const *argv);
+/* Zeroes are what it is made for; tests say otherwise. `argv` is borrowed. */
+struct jq_worker_spec {
+        const char *const *argv; /* NULL: this program with the word JQ_WORKER_VERB */
+        int64_t wall_ms, idle_ms;
+};
+/* Needs the real loop. */
+struct jq_engine *jq_worker_new(struct loop *l, const struct jq_worker_spec *spec);
 struct jq_engine *jq_in_process_new(struct loop *l);
+
+/*
+ * Do they compile? Waits for the answer, which comes before it returns, with a loop and a worker of its own: for commands
+ * that have nothing else to do meanwhile. Fails as loop_new() does; without a worker all are JQ_UNAVAILABLE.
+ */
+int jq_check(const struct jq_worker_spec *spec, const struct jq_rule *rules, size_t count, jq_done_fn done, void *ctx,
+             struct err *err);
 
 /* What the child does in place of everything else; its streams are the pipes. Returns the exit status. */
 #define JQ_WORKER_VERB "jq-worker"

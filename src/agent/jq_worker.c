@@ -48,7 +48,7 @@ struct expected {
 
 struct worker {
         struct jq_engine base;
-        const char *const *argv;
+        struct jq_worker_spec spec;
         struct map *known; /* text → struct jq_known */
 
         struct loop_child *child; /* NULL: none */
@@ -179,7 +179,7 @@ static void on_end(void *ctx, const struct loop_child_result *result, const stru
 
 static int start_child(struct worker *w, struct err *err) {
         const struct loop_child_spec spec = {
-                .argv = w->argv,
+                .argv = w->spec.argv,
                 .heard = on_heard,
                 .rlimit_as_bytes = MAX_ADDRESS_SPACE,
                 .rlimit_cpu_s = LIFE_CPU_S,
@@ -283,7 +283,7 @@ static void ask(struct worker *w) {
         }
         if (!have_child(w))
                 return;
-        loop_timer_start(w->wall, JQ_RULE_WALL_MS);
+        loop_timer_start(w->wall, w->spec.wall_ms);
         if (eval->object.n > 0) {
                 say(w, JQ_FRAME_OBJECT, 0, eval->object);
                 expect(w, JQ_FRAME_OBJECT, NULL, 0);
@@ -334,7 +334,7 @@ static void on_kick(void *ctx) {
                 take_up(w, jq_engine_next(&w->base));
         }
         if (!w->now && !w->base.waiting && w->child)
-                loop_timer_start(w->idle, JQ_IDLE_MS);
+                loop_timer_start(w->idle, w->spec.idle_ms);
         tell_one(w);
 }
 
@@ -441,10 +441,9 @@ static const struct death deaths[] = {
 };
 static const struct death crash = { 0, CONVICTED, false, ERR_LIMIT, "jq crashes on it" };
 static const struct death nonsense = { 0, CONVICTED, false, ERR_LIMIT, "the jq worker's answer was no answer" };
-static const struct death silence = { 0, 1, true, ERR_TIMEOUT, "the jq worker did not answer for 10 s" };
+static const struct death silence = { 0, 1, true, ERR_TIMEOUT, "the jq worker did not answer in time" };
 
-static_assert(JQ_RULE_CPU_MS == 1000 && JQ_RULE_WALL_MS == 10000 && JQ_MAX_MEMORY_BYTES / MIB == 256,
-              "the words above name them");
+static_assert(JQ_RULE_CPU_MS == 1000 && JQ_MAX_MEMORY_BYTES / MIB == 256, "the words above name them");
 
 static const struct death *death_of(int status) {
         for (size_t i = 0; i < ARRAY_LEN(deaths); i++)
@@ -546,7 +545,7 @@ static void on_heard(void *ctx, struct str bytes) {
         if (!is_waiting(w))
                 all_is_answered(w);
         else if (w->expected_at > before)
-                loop_timer_start(w->wall, JQ_RULE_WALL_MS);
+                loop_timer_start(w->wall, w->spec.wall_ms);
 }
 
 /* ---- the engine ---- */
@@ -611,12 +610,16 @@ static void worker_free(struct jq_engine *base) {
 
 static const struct jq_engine_ops ops = { .wake = wake, .keep = keep, .stats = stats, .free = worker_free };
 
-struct jq_engine *jq_worker_new(struct loop *l, const char *const *argv) {
+struct jq_engine *jq_worker_new(struct loop *l, const struct jq_worker_spec *spec) {
         static const char *const ourselves[] = { "/proc/self/exe", JQ_WORKER_VERB, NULL };
         struct worker *w = mem_zalloc(sizeof *w);
 
         jq_engine_init(&w->base, &ops, l);
-        w->argv = argv ? argv : ourselves;
+        w->spec = (struct jq_worker_spec){
+                .argv = spec->argv ? spec->argv : ourselves,
+                .wall_ms = spec->wall_ms ? spec->wall_ms : JQ_RULE_WALL_MS,
+                .idle_ms = spec->idle_ms ? spec->idle_ms : JQ_IDLE_MS,
+        };
         w->known = map_new(known_free);
         w->heard = buf_make(0);
         w->last_finished = &w->finished;
@@ -625,4 +628,35 @@ struct jq_engine *jq_worker_new(struct loop *l, const char *const *argv) {
         w->wall = loop_timer_new(l, on_wall, w);
         w->idle = loop_timer_new(l, on_idle, w);
         return &w->base;
+}
+
+/* ---- a check that waits ---- */
+
+struct check {
+        struct loop *l;
+        jq_done_fn done;
+        void *ctx;
+};
+
+static void on_checked(void *ctx, const struct jq_result *results, size_t count) {
+        const struct check *c = ctx;
+
+        c->done(c->ctx, results, count);
+        loop_stop(c->l);
+}
+
+int jq_check(const struct jq_worker_spec *spec, const struct jq_rule *rules, size_t count, jq_done_fn done, void *ctx,
+             struct err *err) {
+        const struct jq_question q = { .rules = rules, .count = count };
+        _cleanup_(loop_freep) struct loop *l = loop_new(1, 1, err);
+        struct check c = { .l = l, .done = done, .ctx = ctx };
+
+        if (!l)
+                return err ? err->code : ERR_INTERNAL;
+        /* Freed before the loop is: it has timers there. */
+        struct jq_engine *e = jq_worker_new(l, spec);
+        jq_engine_eval(e, &q, on_checked, &c);
+        loop_run(l);
+        jq_engine_free(e);
+        return 0;
 }

@@ -47,7 +47,7 @@
 
 /*
  * jq rules (agent/jq.h). A Deployment selects a handful of paths; `..` on a large one thousands. Compiled programs take
- * 6 KiB each. The address space is that of the worker, of which the program and its libraries take about a third.
+ * 6 KiB each. The address space is that of the worker; the program and its libraries take 28 MiB of it.
  */
 #define JQ_MAX_PROGRAM_BYTES (16 * KIB)
 #define JQ_MAX_PROGRAMS 1000

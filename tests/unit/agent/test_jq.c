@@ -88,7 +88,8 @@ static void a_comment_at_the_end_ends_with_the_expression(void **state) {
 static void what_does_not_compile_says_so_with_its_place(void **state) {
         struct fixture *f = *state;
 
-        ASK(f->engine, f->to, pod, ".spec |", ".spec | nosuch(1)", ".spec", "\"open", "");
+        /* A string that does not end is in tests/cases/jq: libjq 1.6 leaks it, which matters in process only. */
+        ASK(f->engine, f->to, pod, ".spec |", ".spec | nosuch(1)", ".spec", ".[", "");
         EXPECT_REFUSED(f->to, 0, JQ_INVALID, ERR_INVAL,
                        "rules:1: this jq expression does not compile: syntax error, unexpected ')'");
         EXPECT_REFUSED(f->to, 1, JQ_INVALID, ERR_INVAL,

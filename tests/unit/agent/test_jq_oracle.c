@@ -240,7 +240,7 @@ static int setup(void **state) {
         struct fixture *f = mem_zalloc(sizeof *f);
 
         f->l = loop_new(1, 1, NULL);
-        f->engine = jq_worker_new(f->l, NULL);
+        f->engine = jq_worker_new(f->l, &(struct jq_worker_spec){ 0 });
         f->a = arena_new(0);
         *state = f;
         return 0;

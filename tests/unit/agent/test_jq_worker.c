@@ -22,7 +22,7 @@ static int setup(void **state) {
         struct fixture *f = mem_zalloc(sizeof *f);
 
         f->l = loop_new(1, 1, NULL);
-        f->engine = jq_worker_new(f->l, NULL);
+        f->engine = jq_worker_new(f->l, &(struct jq_worker_spec){ 0 });
         f->to = answers_new(f->l);
         *state = f;
         return 0;
@@ -397,10 +397,14 @@ static void an_innocent_rule_survives_a_killer_from_outside(void **state) {
         EXPECT_PATHS(f->to, 0, "[[\"spec\"]]");
 }
 
+static void use_worker(struct fixture *f, const struct jq_worker_spec *spec) {
+        jq_engine_free(f->engine);
+        f->engine = jq_worker_new(f->l, spec);
+}
+
 /* A shell script in place of the worker; its first question is `pod` with one rule. */
 static void ask_impostor(struct fixture *f, const char *const *argv) {
-        jq_engine_free(f->engine);
-        f->engine = jq_worker_new(f->l, argv);
+        use_worker(f, &(struct jq_worker_spec){ .argv = argv });
         ASK(f->engine, f->to, pod, SELECT_B);
         print_message("%s: %s\n", argv[2] ? argv[2] : argv[0], f->to->msgs[0]);
         assert_int_not_equal(f->to->results[0].verdict, JQ_PATHS);
@@ -432,7 +436,7 @@ static void who_is_no_worker_is_unavailable(void **state) {
 static void who_lies_after_a_good_start_is_stopped(void **state) {
         struct fixture *f = *state;
         const char *const scripts[] = {
-                /* READY twice, nonsense, an answer of four gigabytes, paths for an object, a cut frame, silence is not tried. */
+                /* READY twice, nonsense, an answer of four gigabytes, paths for an object, the end within a frame. */
                 "printf '" READY READY "'; exec sleep 1000",
                 "printf '" READY "nonsense nonsense nonsense'; exec sleep 1000",
                 "printf '" READY HEAD(023) "\\377\\377\\377\\377\\000\\000\\000\\000'; exec sleep 1000",
@@ -454,14 +458,74 @@ static void who_lies_after_a_good_start_is_stopped(void **state) {
 static void deaths_in_a_row_slow_down_and_lose_no_question(void **state) {
         struct fixture *f = *state;
 
-        jq_engine_free(f->engine);
-        f->engine = jq_worker_new(f->l, IMPOSTOR("exit 0"));
+        use_worker(f, &(struct jq_worker_spec){ .argv = IMPOSTOR("exit 0") });
         for (int i = 0; i < 6; i++) {
                 ASK(f->engine, f->to, pod, SELECT_B);
                 assert_int_equal(f->to->results[0].verdict, JQ_UNAVAILABLE);
         }
         assert_int_equal(stats_of(f).starts, 6);
         assert_int_equal(stats_of(f).quarantined, 0);
+}
+
+static void who_does_not_answer_is_given_up_and_the_rule_is_not_convicted_at_once(void **state) {
+        struct fixture *f = *state;
+
+        use_worker(f, &(struct jq_worker_spec){ .argv = IMPOSTOR("printf '" READY DONE DONE "'; exec sleep 1000"),
+                                                .wall_ms = 100 });
+        for (int i = 0; i < 2; i++) {
+                ASK(f->engine, f->to, pod, SELECT_B);
+                EXPECT_REFUSED(f->to, 0, JQ_UNAVAILABLE, ERR_TIMEOUT,
+                               "rules:1: the jq worker did not answer in time");
+        }
+        ASK(f->engine, f->to, pod, SELECT_B);
+        EXPECT_REFUSED(f->to, 0, JQ_QUARANTINED, ERR_TIMEOUT,
+                       "rules:1" QUARANTINE "the jq worker did not answer in time");
+}
+
+static void a_child_ends_when_it_was_idle_and_another_takes_its_place(void **state) {
+        struct fixture *f = *state;
+
+        use_worker(f, &(struct jq_worker_spec){ .idle_ms = 1 });
+        for (unsigned i = 1; i <= 3; i++) {
+                ASK(f->engine, f->to, pod, SELECT_B);
+                EXPECT_PATHS(f->to, 0, B_PATHS);
+                /* Nothing is left that could call back. */
+                loop_run(f->l);
+                assert_int_equal(stats_of(f).starts, i);
+        }
+        assert_int_equal(stats_of(f).deaths, 0);
+}
+
+/* This one claims 60 s. */
+#define WORN "\\002\\000\\000\\000\\140\\352\\000\\000"
+
+static void a_worn_child_is_replaced_between_questions(void **state) {
+        struct fixture *f = *state;
+
+        use_worker(f, &(struct jq_worker_spec){
+                              .argv = IMPOSTOR("printf '" READY DONE DONE HEAD(023) WORN "[]'; exec sleep 1000") });
+        for (unsigned i = 1; i <= 3; i++) {
+                ASK(f->engine, f->to, pod, SELECT_B);
+                EXPECT_PATHS(f->to, 0, "[]");
+                assert_int_equal(stats_of(f).starts, i);
+        }
+        assert_int_equal(stats_of(f).deaths, 0);
+}
+
+static void a_check_may_wait_for_its_answer(void **state) {
+        struct fixture *f = *state;
+        const struct jq_rule rules[] = { { STR(".a"), STR("cm:1") }, { STR(".a |"), STR("cm:2") } };
+
+        assert_int_equal(jq_check(&(struct jq_worker_spec){ 0 }, rules, 2, on_answers, f->to, NULL), 0);
+        assert_int_equal(f->to->calls, 1);
+        EXPECT_PATHS(f->to, 0, "[]");
+        EXPECT_REFUSED(f->to, 1, JQ_INVALID, ERR_INVAL,
+                       "cm:2: this jq expression does not compile: syntax error, unexpected ')'");
+
+        assert_int_equal(jq_check(&(struct jq_worker_spec){ .argv = (const char *const[]){ "/none", NULL } }, rules, 2,
+                                  on_answers, f->to, NULL),
+                         0);
+        assert_int_equal(f->to->results[0].verdict, JQ_UNAVAILABLE);
 }
 
 static void freeing_the_engine_ends_the_child(void **state) {
@@ -499,6 +563,10 @@ int main(int argc, char **argv) {
                 TEST(who_is_no_worker_is_unavailable),
                 TEST(who_lies_after_a_good_start_is_stopped),
                 TEST(deaths_in_a_row_slow_down_and_lose_no_question),
+                TEST(who_does_not_answer_is_given_up_and_the_rule_is_not_convicted_at_once),
+                TEST(a_child_ends_when_it_was_idle_and_another_takes_its_place),
+                TEST(a_worn_child_is_replaced_between_questions),
+                TEST(a_check_may_wait_for_its_answer),
                 TEST(freeing_the_engine_ends_the_child),
         };
 
