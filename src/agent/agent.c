@@ -333,7 +333,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
 
         agent->jq = options->jq;
         if (!agent->jq && config_has_programs(config))
-                agent->jq = agent->own_jq = jq_worker_new(l, NULL);
+                agent->jq = agent->own_jq = jq_worker_new(l, &(struct jq_worker_spec){ 0 });
 
         struct app_env env = {
                 .loop = l, .client = agent->client, .cluster = agent->cluster, .store = agent->store,

@@ -279,6 +279,12 @@ void config_settle(struct config *c);
 /* Has any ignore rule a jq program? */
 bool config_has_programs(const struct config *c);
 
+/*
+ * After config_settle(): applications of which a program does not compile are refused; of a program of the system's an
+ * error is added. Waits for a worker (agent/jq.h) to say so, some 20 ms a program. Errors of jq_check().
+ */
+int config_check_programs(struct config *c, struct err *err);
+
 /* Argo CD's choice: the repository's own Secret, else the template with the longest prefix. NULL: none. */
 const struct config_repository *config_find_repository(const struct config *c, struct str url);
 

@@ -74,6 +74,14 @@ static const struct value *pointers_value(const struct config_ignore *rule, stru
         return value_list_end(&list, a, 0);
 }
 
+static const struct value *programs_value(const struct config_ignore *rule, struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < rule->program_count; i++)
+                value_list_add(&list, value_string(a, rule->programs[i].text, 0));
+        return value_list_end(&list, a, 0);
+}
+
 static const struct value *managers_value(const struct config_ignore *rule, struct arena *a) {
         struct value_list_builder list = { 0 };
 
@@ -108,6 +116,8 @@ static const struct value *rule_value(const struct config_ignore *rule, const st
         add(&b, a, "objects", objects_text(rule, a));
         if (rule->pointer_count)
                 value_map_add(&b, STR("jsonPointers"), pointers_value(rule, a), 0);
+        if (rule->program_count)
+                value_map_add(&b, STR("jqPathExpressions"), programs_value(rule, a), 0);
         if (rule->manager_count)
                 value_map_add(&b, STR("managedFieldsManagers"), managers_value(rule, a), 0);
         add(&b, a, "counts", !app ? STR("") : app->respect_ignores ? STR("at sync, too") : STR("in comparisons"));
@@ -213,6 +223,7 @@ static void print_rule(const struct value *row, struct buf *out) {
         buf_addc(out, "   ");
         text_add(out, text_of(row, "objects"));
         add_list(out, value_getc(row, "jsonPointers"), "   ");
+        add_list(out, value_getc(row, "jqPathExpressions"), "   ");
         add_list(out, value_getc(row, "managedFieldsManagers"), "   what is owned by ");
         if (text_of(row, "counts").n) {
                 buf_addc(out, "   ");
@@ -300,8 +311,12 @@ static int check(const struct str *paths, size_t count, int output, struct err *
 
         if (r < 0 && !c)
                 return r;
-        if (r == 0)
+        if (r == 0) {
                 config_settle(c);
+                r = config_check_programs(c, err);
+        }
+        if (r < 0 && r != ERR_INVAL)
+                return r;
         print_model(model_of(c, a), output);
         return exit_status(c);
 }

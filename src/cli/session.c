@@ -180,6 +180,9 @@ int session_configure(struct session *s, const char *verb, int argc, char **argv
         default_installation(s);
         settle_data_dir(s);
         config_settle(s->config);
+        r = config_check_programs(s->config, err);
+        if (r < 0)
+                return r;
         if (print_problems(s->config))
                 return bad_configuration(err);
         set_revision(s);

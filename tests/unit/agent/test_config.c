@@ -111,9 +111,6 @@ static const struct {
         { SOURCE "    kustomize: {namePrefix: x}\n",
           "refused apps.yaml:9: application argocd/shop is not run: spec.source.kustomize: Kustomize is not implemented "
           "yet\n" },
-        { SOURCE "  ignoreDifferences: [{kind: X, jqPathExpressions: [.spec]}]\n",
-          "refused apps.yaml:9: application argocd/shop is not run: spec.ignoreDifferences: jqPathExpressions are not "
-          "implemented yet\n" },
         { "  sources: [{repoURL: x}]\n",
           "refused apps.yaml:7: application argocd/shop is not run: spec.sources: several sources are not implemented "
           "yet\n" },

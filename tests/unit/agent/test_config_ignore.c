@@ -145,9 +145,8 @@ static const struct {
           "error apps.yaml:13: application argocd/shop: spec.ignoreDifferences: a rule is a map, not a list\n" },
         { "    kind: ConfigMap\n",
           "error apps.yaml:12: application argocd/shop: spec.ignoreDifferences must be a list of at most 1000 rules\n" },
-        { "  - {kind: ConfigMap, jqPathExpressions: [.data]}\n",
-          "refused apps.yaml:13: application argocd/shop is not run: spec.ignoreDifferences: jqPathExpressions are not "
-          "implemented yet\n" },
+        { "  - {kind: ConfigMap, jqPathExpressions: [.data, '']}\n",
+          "error apps.yaml:13: application argocd/shop: spec.ignoreDifferences: jqPathExpressions must be a list of strings\n" },
         /* All of a core kind, and globs, are none of these. */
         { "  - {kind: Secret, jsonPointers: [/data]}\n  - {group: '*', kind: '*', jsonPointers: [/status]}\n", "" },
 };
