@@ -27,8 +27,6 @@ static struct reach reach_of(const struct app *app, const struct config_ignore *
 static const char *why_idle(const struct config_ignore *rule, const struct ignore_use *use, struct reach r) {
         if (r.objects == 0)
                 return "this ignore rule has no effect: the application has no object that it speaks of";
-        if (r.sought < r.objects)
-                return NULL;
         if ((rule->pointer_count || rule->program_count) && !use->found)
                 return "this ignore rule has no effect so far: no object that it speaks of has such a path, in Git or live";
         if (!rule->pointer_count && !rule->program_count && !use->managers)
@@ -36,17 +34,30 @@ static const char *why_idle(const struct config_ignore *rule, const struct ignor
         return NULL;
 }
 
+/* False: it was not evaluated yet on every object that it speaks of. */
+static bool judge(struct app *app, size_t i) {
+        const struct config_ignore *rule = &app->config->own_ignores.rules[i];
+        struct reach r = reach_of(app, rule);
+        const char *why;
+
+        if (r.sought < r.objects)
+                return false;
+        why = why_idle(rule, &app->ignore_uses[i], r);
+        if (why)
+                app->env.hooks.remark(app->env.ctx, app, rule->place, why);
+        return true;
+}
+
 void app_tell_idle_ignores(struct app *app) {
-        const struct config_ignores *own = &app->config->own_ignores;
+        bool all = true;
 
         if (app->ignores_told || app->env.watch_only)
                 return;
-        app->ignores_told = true;
-        for (size_t i = 0; i < own->count; i++) {
-                const struct config_ignore *rule = &own->rules[i];
-                const char *why = why_idle(rule, &app->ignore_uses[i], reach_of(app, rule));
+        for (size_t i = 0; i < app->config->own_ignores.count; i++) {
+                struct ignore_use *use = &app->ignore_uses[i];
 
-                if (why)
-                        app->env.hooks.remark(app->env.ctx, app, rule->place, why);
+                use->judged = use->judged || judge(app, i);
+                all &= use->judged;
         }
+        app->ignores_told = all;
 }

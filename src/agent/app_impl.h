@@ -89,6 +89,7 @@ struct told {
 struct ignore_use {
         size_t found;    /* paths */
         size_t managers; /* of its managers, those that own something */
+        bool judged;     /* whether it does anything was told, where it does not */
 };
 
 struct look;
@@ -203,7 +204,7 @@ const struct kube_resource *app_served_resource(const struct app *app, const str
 /* Why it is parked, with what may be meant instead; a constant or in the arena. */
 const char *app_parked_reason(const struct app *app, const struct desired *d, struct arena *a);
 bool app_look_for_parked_kinds(struct app *app);
-/* Which of its own ignore rules do nothing; once. */
+/* Which of its own ignore rules do nothing: each once, when it was evaluated on all objects that it speaks of. */
 void app_tell_idle_ignores(struct app *app);
 void app_forget_parked_kinds(struct app *app);
 void app_tell_parked(struct app *app);
