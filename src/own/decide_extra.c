@@ -59,15 +59,6 @@ static bool is_first_owner(const struct desk *d, const struct extra *x) {
         return count && owners[0] == x->entry;
 }
 
-/* Below what is told already there is nothing more to tell. */
-static bool is_told(const struct desk *d, struct field_path p) {
-        for (size_t i = 0; i < d->out.note_count; i++)
-                if ((d->out.notes[i].kind == DECIDE_EXTRA || d->out.notes[i].kind == DECIDE_REMOVED) &&
-                    field_path_covers(d->out.notes[i].path, p))
-                        return true;
-        return false;
-}
-
 /* --- what stays ------------------------------------------------------------------------------------------------- */
 
 /* `kubectl rollout restart`, which k9s and dashboards imitate: gone with the next rollout, and no part of any state. */
@@ -179,6 +170,9 @@ static void take(struct desk *d, const struct extra *x) {
 }
 
 static void tell(struct desk *d, const struct extra *x, const char *stays, const char *place) {
+        path_set_add(d->told, x->path);
+        if (!stays)
+                path_set_add(d->removed, x->path);
         desk_note(d, (struct decide_note){ .kind = stays ? DECIDE_EXTRA : DECIDE_REMOVED,
                                            .path = x->path,
                                            .owner = x->entry->manager,
@@ -204,7 +198,7 @@ static bool is_worth_telling(struct desk *d, const struct extra *x) {
         /* An entry of nobody's holds whatever stood there: controllers' marks as well. */
         if (in_metadata && !desk_is_person(x->entry))
                 return false;
-        return !desk_is_let_be(d, x->path) && !is_told(d, x->path) && is_first_owner(d, x) &&
+        return !desk_is_let_be(d, x->path) && !path_set_covers(d->told, x->path) && is_first_owner(d, x) &&
                field_path_find(d->in->live, x->path, d->type) && !may_be_default(d, x);
 }
 
@@ -234,15 +228,20 @@ static void look_below(struct desk *d, const struct extra *x) {
         }
 }
 
-/* A map of which a part must stay goes by its parts; a list item is one thing. */
+/* A map of which a part must stay, or goes, is told by its parts; a list item is one thing. */
+static bool is_told_by_parts(const struct desk *d, const struct extra *x) {
+        if (!x->node->count)
+                return false;
+        return path_set_is_under(d->removed, x->path) || (d->in->remove_extra && last_of(x->path)->kind == PATH_FIELD &&
+                                                          !str_eqc(x->path.elements[0].name, "metadata"));
+}
+
 static void look_at(struct desk *d, const struct extra *x) {
         struct policy_answer answer = desk_ask(d, x->entry, x->path);
         const char *rule = answer.place && answer.action == POLICY_REPORT ? answer.rule : NULL;
         const char *stays = rule ? rule : x->node->member ? why_it_stays(d, x) : NULL;
-        bool by_parts = stays && d->in->remove_extra && x->node->count && last_of(x->path)->kind == PATH_FIELD &&
-                        !str_eqc(x->path.elements[0].name, "metadata");
 
-        if (!x->node->member || by_parts)
+        if (!x->node->member || (stays && is_told_by_parts(d, x)))
                 look_below(d, x);
         else if (answer.action != POLICY_YIELD && is_worth_telling(d, x) && !(stays && is_emptied(d, x)))
                 tell(d, x, stays, rule ? answer.place : NULL);
@@ -262,9 +261,41 @@ static void look_at_entry(struct desk *d, const struct managed_entry *e) {
 }
 
 void desk_extra(struct desk *d) {
+        struct path_set told, removed;
+
+        path_set_init(&told);
+        path_set_init(&removed);
+        d->told = &told;
+        d->removed = &removed;
         for (size_t i = 0; d->in->live && i < d->managed.count; i++)
                 if (desk_is_told_about(d, &d->managed.entries[i]))
                         look_at_entry(d, &d->managed.entries[i]);
+        d->told = d->removed = NULL;
+        path_set_done(&told);
+        path_set_done(&removed);
+        d->out.note_count = desk_without_parts(d->out.notes, d->out.note_count, d->arena, &d->out.notes);
+}
+
+static bool says_that_it_stays(const struct decide_note *n) {
+        return n->kind != DECIDE_REMOVED && n->kind != DECIDE_LEAVING && n->kind != DECIDE_TAKEN &&
+               !decide_note_is_remark(n->kind);
+}
+
+size_t desk_without_parts(const struct decide_note *notes, size_t count, struct arena *a, const struct decide_note **ret_notes) {
+        struct decide_note *whole = arena_alloc(a, (count + 1) * sizeof *whole);
+        struct path_set stay;
+        size_t left = 0;
+
+        path_set_init(&stay);
+        for (size_t i = 0; i < count; i++)
+                if (says_that_it_stays(&notes[i]))
+                        path_set_add(&stay, notes[i].path);
+        for (size_t i = 0; i < count; i++)
+                if (notes[i].kind != DECIDE_EXTRA || !path_set_is_over(&stay, notes[i].path))
+                        whole[left++] = notes[i];
+        path_set_done(&stay);
+        *ret_notes = whole;
+        return left;
 }
 
 const struct value *decide_without_removed(const struct decision *d, const struct value *object,

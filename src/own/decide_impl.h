@@ -5,10 +5,18 @@
 
 #include "own/decide.h"
 #include "own/path_read.h"
+#include "own/path_set.h"
 
-/* What a patch is to change in other owners' entries, one row an entry and direction. */
+/* Sets that become one, in place k of 2^k of them each: putting n together costs n log n, not their square. */
+#define PILE_PLACES 32
+struct pile {
+        const struct fieldset *places[PILE_PLACES]; /* NULL: none */
+};
+
+/* What a patch is to change in other owners' entries, one row an entry and direction; its set is made when it is sent. */
 struct strips {
         struct handover_strip *rows;
+        struct pile *piles; /* of the rows */
         size_t count;
 };
 
@@ -29,6 +37,7 @@ struct desk {
         struct strips strips;       /* extra paths to be moved into our entry, leftovers to be cleared */
         const struct value *last_applied; /* what client-side apply says it applied; NULL: not looked for, or none */
         bool has_last_applied;            /* it was looked for */
+        struct path_set *told, *removed;  /* during desk_extra(): paths of EXTRA and REMOVED, of REMOVED */
         struct decision out;
 };
 
@@ -40,6 +49,8 @@ bool desk_converged(struct desk *d);
 void desk_send(struct desk *d, const struct value *object);
 
 void desk_note(struct desk *d, struct decide_note note);
+/* Of what stays as a whole its parts are no news: leaves out what is EXTRA below a path that stays. */
+size_t desk_without_parts(const struct decide_note *notes, size_t count, struct arena *a, const struct decide_note **ret_notes);
 void desk_reason(struct desk *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* out.effective is what is left after all that was yielded: before it is read. */
 void desk_settle(struct desk *d);
@@ -88,7 +99,7 @@ int desk_leave(struct desk *d, struct err *err);
 struct path_list desk_absent(struct desk *d, const struct fieldset *set, const struct value *desired, bool *ret_unsure);
 void desk_strip(struct desk *d, struct strips *s, const struct managed_entry *e, const struct fieldset *set, bool into_ours);
 /* A PATCH of what was gathered. */
-int desk_send_strips(struct desk *d, const struct strips *s, struct err *err);
+int desk_send_strips(struct desk *d, struct strips *s, struct err *err);
 /* Is the path, or an ancestor of it, left to others? */
 
 /* decide_extra.c: notes what people's tools added to the live object, and gathers what is to go. Once a desk. */

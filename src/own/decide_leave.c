@@ -8,21 +8,45 @@
 
 #define MAX_OWNERS MANAGED_MAX_ENTRIES
 
+static void pile_add(struct pile *p, const struct fieldset *set, struct arena *a) {
+        size_t at = 0;
+
+        for (; at + 1 < PILE_PLACES && p->places[at]; at++) {
+                set = fieldset_union(a, p->places[at], set);
+                p->places[at] = NULL;
+        }
+        p->places[at] = p->places[at] ? fieldset_union(a, p->places[at], set) : set;
+}
+
+static const struct fieldset *pile_all(const struct pile *p, struct arena *a) {
+        const struct fieldset *all = &fieldset_empty;
+
+        for (size_t i = 0; i < PILE_PLACES; i++)
+                if (p->places[i])
+                        all = fieldset_union(a, all, p->places[i]);
+        return all;
+}
+
 void desk_strip(struct desk *d, struct strips *s, const struct managed_entry *e, const struct fieldset *set, bool into_ours) {
         if (fieldset_is_empty(set))
                 return;
         for (size_t i = 0; i < s->count; i++)
                 if (s->rows[i].entry == e && s->rows[i].into_ours == into_ours) {
-                        s->rows[i].set = fieldset_union(d->arena, s->rows[i].set, set);
+                        pile_add(&s->piles[i], set, d->arena);
                         return;
                 }
         /* Two rows an entry at most: what is moved, what only goes. */
-        if (!s->rows)
+        if (!s->rows) {
                 s->rows = arena_alloc(d->arena, 2 * MAX_OWNERS * sizeof *s->rows);
-        s->rows[s->count++] = (struct handover_strip){ e, set, into_ours };
+                s->piles = arena_alloc(d->arena, 2 * MAX_OWNERS * sizeof *s->piles);
+        }
+        s->piles[s->count] = (struct pile){ { set } };
+        s->rows[s->count++] = (struct handover_strip){ e, NULL, into_ours };
 }
 
-int desk_send_strips(struct desk *d, const struct strips *s, struct err *err) {
+int desk_send_strips(struct desk *d, struct strips *s, struct err *err) {
+        for (size_t i = 0; i < s->count; i++)
+                s->rows[i].set = pile_all(&s->piles[i], d->arena);
         d->out.verdict = DECIDE_PATCH;
         d->out.handover = HANDOVER_NOTHING;
         return handover_take_over(d->in->live, s->rows, s->count, value_text(value_getc(d->in->desired, "apiVersion")),

@@ -15,34 +15,32 @@ struct telling {
 
 /* --- steps ------------------------------------------------------------------------------------------------------ */
 
-/* That a path leaves our entry tells less than why it came into it. */
-static bool speaks_of(const struct decision *d, struct field_path p) {
-        for (size_t i = 0; i < d->note_count; i++)
-                if (d->notes[i].kind != DECIDE_LEAVING && field_path_equal(d->notes[i].path, p))
-                        return true;
-        return false;
-}
-
-static bool is_removed(const struct foretold *f, struct field_path p) {
-        for (size_t i = 0; i < f->note_count; i++)
-                if (f->notes[i].kind == DECIDE_REMOVED && field_path_covers(f->notes[i].path, p))
-                        return true;
-        return false;
-}
-
-/* Of a path the last step that speaks of it has the word; what is gone by then was told by an earlier one. */
+/*
+ * Of a path the last step that speaks of it has the word; what is gone by then was told by an earlier one. That a path leaves
+ * our entry tells less than why it came into it.
+ */
 static void add_notes(struct telling *t, const struct decision *d) {
         struct decide_note *all = arena_alloc(t->arena, (t->out.note_count + d->note_count + 1) * sizeof *all);
+        struct path_set news, removed;
         size_t count = 0;
 
-        for (size_t i = 0; i < t->out.note_count; i++)
-                if (!speaks_of(d, t->out.notes[i].path))
-                        all[count++] = t->out.notes[i];
+        path_set_init(&news);
+        path_set_init(&removed);
         for (size_t i = 0; i < d->note_count; i++)
-                if (d->notes[i].kind != DECIDE_LEAVING || !is_removed(&t->out, d->notes[i].path))
+                if (d->notes[i].kind != DECIDE_LEAVING)
+                        path_set_add(&news, d->notes[i].path);
+        for (size_t i = 0; i < t->out.note_count; i++) {
+                if (t->out.notes[i].kind == DECIDE_REMOVED)
+                        path_set_add(&removed, t->out.notes[i].path);
+                if (!path_set_has(&news, t->out.notes[i].path))
+                        all[count++] = t->out.notes[i];
+        }
+        for (size_t i = 0; i < d->note_count; i++)
+                if (d->notes[i].kind != DECIDE_LEAVING || !path_set_covers(&removed, d->notes[i].path))
                         all[count++] = d->notes[i];
-        t->out.notes = all;
-        t->out.note_count = count;
+        path_set_done(&news);
+        path_set_done(&removed);
+        t->out.note_count = desk_without_parts(all, count, t->arena, &t->out.notes);
 }
 
 /* What an apply leaves is known by its fingerprint from then on. */

@@ -682,6 +682,30 @@ static void what_is_to_go_can_be_thought_away(void **state) {
         assert_non_null(value_path(rest, "metadata", "labels", "mine", NULL));
 }
 
+/* Not by a clock: what costs time with the square of their number costs memory as well, for sets are made anew. */
+static void thousands_of_additions_cost_little_memory(void **state) {
+        struct buf data = buf_make(MIB), fields = buf_make(MIB);
+
+        (void)state;
+        for (unsigned i = 0; i < 8000; i++) {
+                buf_addf(&data, ",'k%u':'1'", i);
+                buf_addf(&fields, "%s'f:k%u':{}", i ? "," : "", i);
+        }
+        const struct value *there = config_map(
+                arena_strf(a, "'a':'1'%s", data.p).p, "",
+                arena_strf(a, MAP_OURS "," MAP_ENTRY("kubectl-edit", "Update", "{'f:data':{%s}}"), fields.p).p);
+        struct decide_input in = input(flags_in_git(), there);
+        size_t before = arena_bytes(a);
+
+        in.remove_extra = true;
+        struct decision d = decided(&in);
+        assert_int_equal(d.verdict, DECIDE_PATCH);
+        assert_int_equal(d.note_count, 8000);
+        assert_true(arena_bytes(a) - before < 100 * MIB);
+        buf_done(&data);
+        buf_done(&fields);
+}
+
 static void a_patch_needs_the_object_as_the_server_has_it(void **state) {
         const struct value *there = config_map(
                 "'a':'1','zz':'2'", "", MAP_OURS "," MAP_ENTRY("kubectl-edit", "Update", "{'f:data':{'f:zz':{}}}"));
@@ -765,6 +789,7 @@ int main(void) {
                 CASE(an_item_a_person_added_is_told_as_a_whole),
                 CASE(defaults_of_what_a_client_created_are_not_extra),
                 CASE(what_is_to_go_can_be_thought_away),
+                CASE(thousands_of_additions_cost_little_memory),
                 CASE(a_patch_needs_the_object_as_the_server_has_it),
                 CASE(an_object_of_people_or_leftovers_may_want_a_patch),
                 CASE(names_are_there_for_every_verdict_and_note),
