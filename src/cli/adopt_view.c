@@ -43,17 +43,14 @@ static void widen(size_t *columns, size_t to) {
         *columns = to > *columns ? to : *columns;
 }
 
-/* What is said of single paths stands in columns. */
-static void measure(struct view *v) {
-        for (size_t i = 0; i < v->report->count; i++) {
-                const struct adopt_object *o = v->report->objects[i];
-
-                if (o->matter_count || o->reason.n)
-                        widen(&v->title_columns, text_columns(title_of(v, o)));
-                for (size_t k = 0; k < o->matter_count; k++)
-                        if (!o->matters[k].bookkeeping)
-                                widen(&v->path_columns, text_columns(o->matters[k].path));
-        }
+void view_measure(struct view *v, const struct adopt_object *o, bool all) {
+        if (all ? o->path_count : o->matter_count || o->reason.n)
+                widen(&v->title_columns, text_columns(title_of(v, o)));
+        for (size_t k = 0; all && k < o->path_count; k++)
+                widen(&v->path_columns, text_columns(o->paths[k].spelled));
+        for (size_t k = 0; !all && k < o->matter_count; k++)
+                if (!o->matters[k].bookkeeping)
+                        widen(&v->path_columns, text_columns(o->matters[k].path));
 }
 
 /* --- the table -------------------------------------------------------------------------------------------------- */
@@ -291,7 +288,8 @@ void adopt_view(const struct adopt_report *r, const struct adopt_style *style, i
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct view v = { .report = r, .style = style, .out = out, .arena = a };
 
-        measure(&v);
+        for (size_t i = 0; i < r->count; i++)
+                view_measure(&v, r->objects[i], false);
         for (size_t i = 0; i < agent_app_count(r->agent); i++)
                 add_app(&v, i);
         view_sections(&v);

@@ -22,6 +22,9 @@ void view_heading(const struct view *v, const char *text);
 /* "deploy/web", and where it is when that is not where the application's objects are. */
 void view_add_title(const struct adopt_object *o, struct buf *out);
 
+/* Makes the columns wide enough for the object: for what is said of single paths, or for all its paths. */
+void view_measure(struct view *v, const struct adopt_object *o, bool all);
+
 /* --- adopt_view_paths.c ------------------------------------------------------------------------------------------ */
 
 size_t view_count_of(const struct adopt_object *o, enum adopt_matter_kind kind);

@@ -181,24 +181,30 @@ static const char *hand_words(enum hand_kind kind) {
         return words[kind];
 }
 
+static void add_after(struct buf *out, const char *gap, struct str text) {
+        if (!text.n)
+                return;
+        buf_addc(out, gap);
+        text_add(out, text);
+}
+
+static void print_path(const struct view *v, const struct adopt_object *o, const struct adopt_path *p) {
+        add_where(v, o, p->spelled);
+        buf_addc(v->out, hand_words(p->kind));
+        add_after(v->out, " ", p->owner);
+        add_after(v->out, "   ", p->why);
+        buf_addc(v->out, p->atomic ? "   (atomic)\n" : "\n");
+}
+
 void view_paths(const struct view *v) {
+        struct view wide = *v;
+
+        for (size_t i = 0; i < v->report->count; i++)
+                view_measure(&wide, v->report->objects[i], true);
         view_heading(v, "every path");
-        for (size_t i = 0; i < v->report->count; i++) {
-                const struct adopt_object *o = v->report->objects[i];
-
-                for (size_t k = 0; k < o->path_count; k++) {
-                        const struct adopt_path *p = &o->paths[k];
-
-                        add_where(v, o, p->spelled);
-                        buf_addf(v->out, "%s ", hand_words(p->kind));
-                        text_add(v->out, p->owner);
-                        if (p->why.n) {
-                                buf_addc(v->out, "   ");
-                                text_add(v->out, p->why);
-                        }
-                        buf_addc(v->out, p->atomic ? "   (atomic)\n" : "\n");
-                }
-        }
+        for (size_t i = 0; i < v->report->count; i++)
+                for (size_t k = 0; k < v->report->objects[i]->path_count; k++)
+                        print_path(&wide, v->report->objects[i], &v->report->objects[i]->paths[k]);
 }
 
 void view_rest(const struct view *v) {
