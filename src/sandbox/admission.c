@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "sandbox/body.h"
 #include "sandbox/codec.h"
 #include "sandbox/status.h"
 
@@ -134,6 +135,15 @@ static bool applies(const struct call *c, const struct rule *r, const char *oper
                lists(r->namespaces, c->at.namespace) && !(r->unless_set.n && is_set(object, r->unless_set));
 }
 
+/* What a patch made is decoded and gets its defaults, as the object of a request did. */
+static int read_again(struct call *c, const struct value **object, struct err *err) {
+        int r = codec_decode(kind_type(c->kind), *object, c->kind->is_custom, c->a, object, NULL, err);
+
+        if (r == 0)
+                *object = body_default(c, *object);
+        return r;
+}
+
 static int mutate(struct call *c, const char *operation, const struct value **object) {
         const struct rules *rules = c->s->rules;
         struct err err = { 0 };
@@ -143,7 +153,7 @@ static int mutate(struct call *c, const char *operation, const struct value **ob
 
                 if (!r->patch || !applies(c, r, operation, *object))
                         continue;
-                if (patch_json(*object, r->patch, c->a, object, &err) < 0)
+                if (patch_json(*object, r->patch, c->a, object, &err) < 0 || read_again(c, object, &err) < 0)
                         return status_internal(c, "Internal error occurred: admission rule \"%.*s\": %s",
                                                STR_FMT(r->name), err.msg);
         }

@@ -2,8 +2,7 @@
 /*
  * Admission: what stands between a request and the store. Built in: the namespace must exist and not be terminating
  * (NamespaceLifecycle), a Pod's default tolerations and priority, finalizers of volumes, labels of PodSecurity, which
- * claims may grow. On top the rules of
- * sandbox_set_rules().
+ * claims may grow. On top the rules of sandbox_set_rules(); what they patch is read again, with its defaults.
  *
  * Thread rule: loop thread only.
  */

@@ -104,7 +104,7 @@ cat >"$WORK/rules.yaml" <<-'YAML'
 	rules:
 	- name: sidecar
 	  match: {kinds: [Deployment], operations: [CREATE]}
-	  patch: [{op: add, path: /spec/template/spec/containers/-, value: {name: proxy, image: "proxy:1", imagePullPolicy: Always, terminationMessagePolicy: File, resources: {}}}]
+	  patch: [{op: add, path: /spec/template/spec/containers/-, value: {name: proxy, image: "proxy:1"}}]
 YAML
 sandbox_start --rules "$WORK/rules.yaml"
 run_cases a_shared_deployment_comes_to_be each_owner_is_named_with_what_truce_does the_printed_rule_settles_it \
