@@ -14,7 +14,6 @@
 #include "sandbox/write.h"
 
 #define SCALE_VERSION STR("autoscaling/v1")
-#define MAX_VERSIONS  64
 
 /* ---- where things are ---- */
 
@@ -50,13 +49,22 @@ static const struct value *with_path(struct call *c, const struct value *object,
         return value_with_path(c->a, object, keys, n, value);
 }
 
+static size_t count_versions(const struct call *c) {
+        const struct kind *k;
+        size_t at = 0, n = 0;
+
+        while ((k = kinds_next(c->s->kinds, &at)))
+                n += k->shelf == c->kind->shelf;
+        return n;
+}
+
 static struct ssa_scale scale_versions(struct call *c) {
-        struct ssa_scale_version *versions = arena_alloc(c->a, MAX_VERSIONS * sizeof *versions);
+        struct ssa_scale_version *versions = arena_alloc(c->a, (count_versions(c) + 1) * sizeof *versions);
         struct ssa_scale s = { .versions = versions, .api_version = c->kind->api_version };
         const struct kind *k;
         size_t at = 0;
 
-        while ((k = kinds_next(c->s->kinds, &at)) && s.count < MAX_VERSIONS) {
+        while ((k = kinds_next(c->s->kinds, &at))) {
                 if (k->shelf != c->kind->shelf)
                         continue;
                 versions[s.count] = (struct ssa_scale_version){ .api_version = k->api_version };

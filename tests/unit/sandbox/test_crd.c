@@ -233,8 +233,10 @@ static void a_definition_may_have_many_versions(void **state) {
                         "\"Cluster\",\"names\":{\"plural\":\"manys\",\"kind\":\"Many\"},\"versions\":[");
         for (int i = 1; i <= 100; i++)
                 buf_addf(&body,
-                         "%s{\"name\":\"v%d\",\"served\":true,\"storage\":%s,\"schema\":{\"openAPIV3Schema\":{\"type\":"
-                         "\"object\"}}}",
+                         "%s{\"name\":\"v%d\",\"served\":true,\"storage\":%s,\"subresources\":{\"scale\":{"
+                         "\"specReplicasPath\":\".spec.replicas\",\"statusReplicasPath\":\".status.replicas\"}},"
+                         "\"schema\":{"
+                         "\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}",
                          i == 1 ? "" : ",", i, i == 1 ? "true" : "false");
         buf_addc(&body, "]}}");
         assert_int_equal(post(w, CRDS, body.p), 201);
@@ -246,6 +248,16 @@ static void a_definition_may_have_many_versions(void **state) {
         assert_int_equal(get(w, "/apis/m.example"), 200);
         assert_at(w, "preferredVersion.version", "v100");
         assert_at(w, "versions.99.version", "v1");
+        /* Whoever scales takes the number from its owner in any of them. */
+        assert_int_equal(
+                post(w, "/apis/m.example/v1/manys?fieldManager=m",
+                     "{\"apiVersion\":\"m.example/v1\",\"kind\":\"Many\",\"metadata\":{\"name\":\"b\"},\"spec\":{"
+                     "\"replicas\":2,\"x\":1}}"),
+                201);
+        assert_int_equal(patch(w, "/apis/m.example/v100/manys/b/scale", MERGE_TYPE, "{\"spec\":{\"replicas\":5}}"),
+                         200);
+        assert_int_equal(get(w, "/apis/m.example/v1/manys/b"), 200);
+        assert_at(w, "metadata.managedFields.1.fieldsV1", "{\"f:spec\":{\".\":{},\"f:x\":{}}}");
 }
 
 /* Garbage collection, a namespace's end and the definition's own reach what is stored in a version that is not served.
