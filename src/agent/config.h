@@ -260,6 +260,9 @@ struct config *config_new(void);
  */
 int config_load(const struct str *paths, size_t count, struct config **ret_config, struct err *err);
 
+/* All text of a file, at most CONFIG_MAX_FILE_BYTES. NOTFOUND, FORBIDDEN, LIMIT, INVAL (a folder). */
+int config_read_file(struct str path, struct arena *a, struct str *ret_text, struct err *err);
+
 /* As config_load() for one text, which is called `file` in messages. For tests and fuzzing. */
 int config_load_text(struct str text, struct str file, struct config **ret_config, struct err *err);
 

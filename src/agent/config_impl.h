@@ -102,9 +102,6 @@ struct config_app config_app_default(void);
 int config_clean_source(struct config_app *app, struct arena *a, struct config_repository *ret_inline,
                         struct err *err);
 
-/* config_file.c: all text of a file, at most CONFIG_MAX_FILE_BYTES. NOTFOUND, FORBIDDEN, LIMIT, INVAL (a folder). */
-int config_read_file(struct str path, struct arena *a, struct str *ret_text, struct err *err);
-
 /* config_file.c: the files that a path stands for: itself, or what lies in the folder, sorted. */
 int config_list_files(struct str path, struct arena *a, const struct str **ret_files, size_t *ret_count,
                       struct err *err);

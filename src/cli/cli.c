@@ -33,6 +33,8 @@ static const struct verb verbs[] = {
         { "render", cli_render, "print the objects of a revision, as they were read" },
         { "config", cli_config, "what truce makes of configuration files: used, irrelevant, refused, wrong",
           "0 all is used, or irrelevant · 1 something is refused, or has no effect · 2 something is wrong", "check FILE… " },
+        { "test", cli_test, "suites of ignore rules: objects, rules, what must come of them",
+          "0 all is as expected · 1 something is not · 2 it could not be run", "DIR… " },
         { "sandbox", cli_sandbox, "a Kubernetes API in memory, to try things without a cluster" },
         { "demo", cli_demo, "the first minute: a story in a sandbox, each step checked" },
         { "version", cli_version, "print the version" },

@@ -27,6 +27,7 @@ int cli_adopt(int argc, char **argv);
 int cli_status(int argc, char **argv);
 int cli_render(int argc, char **argv);
 int cli_config(int argc, char **argv);
+int cli_test(int argc, char **argv);
 int cli_sandbox(int argc, char **argv);
 int cli_demo(int argc, char **argv);
 int cli_version(int argc, char **argv);
