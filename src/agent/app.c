@@ -159,8 +159,7 @@ static void set_item(struct app *app, const struct desired *d, const struct desi
         bool same = old && old->state == d->state && str_eq(old->text, d->text) && gvk_eq(old->gvk, d->gvk);
         item->desired = d;
         item->stage = item_stage(d);
-        if (item->hold_until_ms)
-                app_wake(app, item->hold_until_ms);
+        item_wake_for_holds(item);
         if (same && (item->state == ITEM_SYNCED || item->state == ITEM_RUNNING))
                 return;
         stop_op(item);
@@ -436,10 +435,8 @@ void app_scaler_changed(struct app *app, struct str id, bool is_gone) {
         if (!item || item->desired->state != DESIRED_OK)
                 return;
         /* What a scaler that comes ends is the decision's to say: the hold of a rule goes on. */
-        if (is_gone) {
-                item_end_hold(item);
+        if (is_gone)
                 item_hold(item);
-        }
         item_queue(item);
 }
 

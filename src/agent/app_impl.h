@@ -36,6 +36,11 @@ enum item_state {
 
 struct op;
 
+struct item_hold {
+        uint64_t id;      /* of the path, decide_hold_id() */
+        int64_t until_ms; /* of the loop's clock */
+};
+
 /* One desired object's state. Lives as long as its id is desired. */
 struct item {
         struct app *app;
@@ -52,7 +57,9 @@ struct item {
         unsigned attempts;      /* failures in a row */
         int64_t ended_ms;       /* of the last attempt */
         int64_t stray_until_ms; /* an apply that was given up may arrive so long, and undo what came after it */
-        int64_t hold_until_ms;  /* replicas are not taken back before; 0: no hold was begun */
+        struct item_hold *holds; /* paths that are not taken back yet */
+        size_t hold_count, hold_cap;
+        bool hold_begins;       /* what can be held and is not yet begins its hold with the next decision */
         char *previous;         /* text of what Git wanted before, until what changed since is acted on; may be NULL */
         bool again;             /* something changed while it was RUNNING */
         bool ignores_sought;    /* ignore rules were evaluated on it */
@@ -233,16 +240,26 @@ void item_note_refused(struct item *item, const struct value *live);
 /* Is it what was refused already: nothing but its status has changed? */
 bool item_is_refused(const struct item *item, const struct live *live);
 
-/* Replicas stay as they are for as long as configured: from now on, or since a hold began that the inventory remembers. */
+/*
+ * Holds (app_holds.c): what a scaler or rule had left stays as it is for as long as configured, each path from when it was to
+ * be taken back first, or since when the inventory says.
+ */
 void item_hold(struct item *item);
-/* Its time is over, and it waits for what scalers there are to be known. */
-bool item_hold_is_to_end(const struct item *item);
-/* It runs, or is to end. Asks for what it waits for. */
+/* One goes on, or is to begin. */
 bool item_is_held(const struct item *item);
-/* There is no hold, or none any more: none is remembered. */
-void item_forget_hold(struct item *item);
-/* There is nothing to wait for: replicas are decided upon at once. */
-void item_end_hold(struct item *item);
+/* The time of one is over, and it may wait for what scalers there are to be known. */
+bool item_hold_is_to_end(const struct item *item);
+/* Those of which nothing more is waited for. Asks for what the others wait for. */
+size_t item_holds_over(const struct item *item, struct arena *a, const uint64_t **ret_ids);
+/* After a decision with in->replicas_hold: what it held and was not held yet begins, what held nothing is over. */
+void item_keep_holds(struct item *item, const struct decide_input *in, const struct decision *d);
+/* They were taken back. */
+void item_drop_holds(struct item *item, const uint64_t *ids, size_t count);
+/* There is nothing to wait for, nor to remember. */
+void item_end_holds(struct item *item);
+/* When one is to be looked at; 0: none. */
+int64_t item_hold_due_ms(const struct item *item);
+void item_wake_for_holds(struct item *item);
 /* Keeps what there is to tell of an object's owners. */
 void item_keep_notes(struct item *item, const struct outcome *outcome);
 /* Keeps what a decision left out of our apply, for the next one. */

@@ -23,6 +23,7 @@ void item_free(void *p) {
         free(item->previous);
         free(item->report);
         free(item->kept);
+        free(item->holds);
         free(item);
 }
 
@@ -72,65 +73,6 @@ void app_wake(struct app *app, int64_t at_ms) {
                 return;
         app->wake_at_ms = at_ms;
         loop_timer_start(app->retry, at_ms > now_ms ? at_ms - now_ms : 0);
-}
-
-static int64_t *held_since(const struct item *item) {
-        struct inventory_entry *e = app_entry(item->app, item->desired->id);
-
-        return e ? &e->held_since_ms : NULL;
-}
-
-void item_forget_hold(struct item *item) {
-        int64_t *since_ms = held_since(item);
-
-        if (!since_ms || !*since_ms)
-                return;
-        *since_ms = 0;
-        item->app->inventory_dirty = true;
-}
-
-void item_end_hold(struct item *item) {
-        item->hold_until_ms = 0;
-        item_forget_hold(item);
-}
-
-bool item_hold_is_to_end(const struct item *item) {
-        return item->hold_until_ms && item->hold_until_ms <= loop_now_ms(item->app->env.loop);
-}
-
-/*
- * A scaler may have come of a kind that was installed in the hold, which nobody told where no definitions are watched: a
- * hold does not end before discovery and the lists of what it shows are newer than its time.
- */
-bool item_is_held(const struct item *item) {
-        const struct app_env *env = &item->app->env;
-
-        if (!item_hold_is_to_end(item))
-                return item->hold_until_ms;
-        return !env->hooks.knows_scalers(env->ctx, item->hold_until_ms);
-}
-
-/*
- * One that began in the future, by a clock that was set since, begins anew. One that ended while nobody looked has its
- * time all the same: what was learnt since then is enough.
- */
-void item_hold(struct item *item) {
-        struct app *app = item->app;
-        int64_t *since_ms = held_since(item);
-        int64_t hold_ms = app->env.agent->replicas_hold_ms, wall_ms = loop_wall_ms(app->env.loop), over_ms = 0;
-
-        if (hold_ms == 0)
-                return;
-        if (since_ms && *since_ms && *since_ms <= wall_ms) {
-                over_ms = wall_ms - *since_ms;
-        } else if (since_ms) {
-                *since_ms = wall_ms;
-                app->inventory_dirty = true;
-        }
-        item->hold_until_ms = loop_now_ms(app->env.loop) + hold_ms - over_ms;
-        if (item->hold_until_ms < 1)
-                item->hold_until_ms = 1;
-        app_wake(app, item->hold_until_ms);
 }
 
 /* What the decision keeps of last time's is borrowed from there: the copy is made before that goes. */
@@ -370,18 +312,13 @@ static int64_t sooner(int64_t a_ms, int64_t b_ms) {
         return a_ms && (!b_ms || a_ms < b_ms) ? a_ms : b_ms;
 }
 
-/* A hold that is to end is not waited for by time. */
-static int64_t hold_due_ms(const struct item *item) {
-        return item_hold_is_to_end(item) && item_is_held(item) ? 0 : item->hold_until_ms;
-}
-
 /* When the item wants to be looked at again by itself; 0: it does not. */
 static int64_t item_due_ms(const struct item *item) {
         if (item->state == ITEM_FAILED || item->state == ITEM_REFUSED)
                 return item->retry_at_ms;
         if (item->state != ITEM_SYNCED)
                 return 0;
-        return sooner(hold_due_ms(item), sooner(item->pause_until_ms, item->lease_until_ms));
+        return sooner(item_hold_due_ms(item), sooner(item->pause_until_ms, item->lease_until_ms));
 }
 
 static void forget_due(struct app *app, int64_t now_ms) {
@@ -412,7 +349,7 @@ void app_retry_due(void *ctx) {
                         app_wake(app, due_ms);
                         continue;
                 }
-                item->read_first |= item->state != ITEM_SYNCED || due_ms == item->hold_until_ms;
+                item->read_first |= item->state != ITEM_SYNCED || due_ms == item_hold_due_ms(item);
                 item_queue(item);
         }
         forget_due(app, now_ms);

@@ -176,8 +176,7 @@ void item_respites_are_looked_at(struct item *item) {
                 app_wake(item->app, item->pause_until_ms);
         if (item->lease_until_ms)
                 app_wake(item->app, item->lease_until_ms);
-        if (item->hold_until_ms)
-                app_wake(item->app, item->hold_until_ms); /* the timer may have gone off for others meanwhile */
+        item_wake_for_holds(item); /* the timer may have gone off for others meanwhile */
 }
 
 void app_fights_free(struct app *app) {

@@ -148,12 +148,16 @@ static bool takes_replicas_back(const struct op *op) {
                (op->in.live && e && (e->flags & INVENTORY_SCALED) && !op->decision.has_scaler);
 }
 
+static void hold_what_is_held(struct op *op) {
+        op->in.replicas_hold = op->in.live && item_is_held(op->item); /* a new object gets Git's number */
+        op->in.unheld_count = op->in.replicas_hold ? item_holds_over(op->item, op->arena, &op->in.unheld) : 0;
+}
+
 /* A hold that holds nothing is over: a scaler came, a commit set the path. Of what is not to be touched that is not known. */
-static void end_idle_hold(struct op *op) {
-        if (op->decision.holds || op->decision.verdict == DECIDE_WAIT || op->decision.verdict == DECIDE_REFUSE)
-                return;
-        item_end_hold(op->item);
-        op->in.replicas_hold = false;
+static void keep_holds(struct op *op) {
+        if (op->decision.verdict != DECIDE_WAIT && op->decision.verdict != DECIDE_REFUSE)
+                item_keep_holds(op->item, &op->in, &op->decision);
+        op->in.replicas_hold = item_is_held(op->item);
 }
 
 /*
@@ -164,13 +168,13 @@ static int make_decision(struct op *op, struct err *err) {
         struct item *item = op->item;
         int r = decide_as(op, op->mode, err);
 
-        if (r == 0 && !op->in.replicas_hold && takes_replicas_back(op) && !item->hold_until_ms) {
+        if (r == 0 && !op->in.replicas_hold && takes_replicas_back(op)) {
                 item_hold(item);
-                op->in.replicas_hold = item_is_held(item);
+                hold_what_is_held(op);
                 r = op->in.replicas_hold ? decide_as(op, op->mode, err) : 0;
         }
         if (r == 0 && op->in.replicas_hold)
-                end_idle_hold(op);
+                keep_holds(op);
         return r;
 }
 
@@ -224,7 +228,7 @@ static int look(struct op *op, struct str whole, struct err *err) {
         if (op->item->previous)
                 json_parse(str_from(op->item->previous), op->arena, &op->in.previous, NULL);
         op->in.foreign_tracker = foreign_tracker(op);
-        op->in.replicas_hold = op->in.live && item_is_held(op->item); /* a new object gets Git's number */
+        hold_what_is_held(op);
         return 0;
 }
 

@@ -312,7 +312,7 @@ static void apply_answered(struct op *op, const struct kube_result *result) {
         if (result->http_status == 201) {
                 if (app_entry(op->app, op->item->desired->id))
                         app_entry(op->app, op->item->desired->id)->flags &= ~(unsigned)INVENTORY_ADOPTED; /* that one is gone */
-                item_end_hold(op->item); /* it has Git's values */
+                item_end_holds(op->item); /* it has Git's values */
         }
         if (take_write(op, result->body, &err) < 0) {
                 op_fail(op, &err);

@@ -103,7 +103,7 @@ static const struct value *before_value(struct op *op) {
 
 /* Also one may have begun since it was decided. */
 static bool hold_runs(const struct op *op) {
-        return op->in.replicas_hold || (op->item->hold_until_ms && !item_hold_is_to_end(op->item));
+        return op->in.replicas_hold || op->item->hold_begins;
 }
 
 /*
@@ -115,8 +115,7 @@ static void wishes_are_settled(const struct op *op) {
 
         if (item->app->acted_on)
                 free(TAKE_PTR(item->previous));
-        if (!hold_runs(op))
-                item->hold_until_ms = 0;
+        item_drop_holds(item, op->in.unheld, op->in.unheld_count);
 }
 
 void op_done(struct op *op) {
@@ -174,7 +173,7 @@ void op_note_converged(struct op *op) {
         unsigned flags = flags_now(op, e->flags);
 
         if (!hold_runs(op))
-                item_forget_hold(op->item);
+                item_end_holds(op->item);
         if (r == 0 && old.has_fingerprint && hash128_eq(old.fingerprint, fingerprint) && flags == old.flags &&
             same_text(old.uid, uid) && same_text(old.version, d->gvk.version) && same_text(old.file, d->file))
                 return;

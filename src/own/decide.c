@@ -380,7 +380,8 @@ static void hold_kept(struct desk *d) {
         if (d->in->replicas_hold)
                 waiting = waiting_take_backs(d);
         for (size_t i = 0; i < waiting.count; i++)
-                desk_hold(d, waiting.paths[i], "the rule that left it went away a short while ago");
+                if (desk_in_hold(d, waiting.paths[i]))
+                        desk_hold(d, waiting.paths[i], "the rule that left it went away a short while ago");
 }
 
 void desk_yield(struct desk *d) {

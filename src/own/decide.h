@@ -105,9 +105,12 @@ struct decide_input {
         struct str foreign_tracker; /* who else tracks the live object; empty: nobody */
         /*
          * Its scaler, or the rule that yielded, has been gone for less than the hold: replicas, and what the keeper holds,
-         * stay as they are, save for paths that this commit set or changed.
+         * stay as they are, save for paths that this commit set or changed, and for those in `unheld` (decide_hold_id()), of
+         * which it has been longer.
          */
         bool replicas_hold;
+        const uint64_t *unheld;
+        size_t unheld_count;
         /*
          * What Git wanted before, until all that changed since has been acted on; NULL: the same. A path that was set or changed
          * is not held; what the keeper has of one that Git removed goes.
@@ -131,7 +134,8 @@ struct decision {
         struct managed after;        /* PATCH: for handover_check() */
         enum handover_kind handover; /* PATCH: GIVE, TAKE_BACK, or NOTHING for a take-over */
         bool has_scaler;          /* somebody scales it, or a part of it */
-        bool holds;               /* `replicas_hold` keeps a path from being taken back */
+        const uint64_t *held;     /* what `replicas_hold` keeps from being taken back, decide_hold_id() of each path */
+        size_t held_count;
         bool omits;               /* CREATE: what the kind refuses at creation is left out; decide again afterwards */
         bool takes_replicas_back; /* this ends what a scaler or rule that is gone had left: a hold begins, see `replicas_hold` */
         /* CREATE: a path that is yielded by rule, or ignored, is in the body; ask again with the response */
@@ -191,6 +195,9 @@ int decide_conflict(const struct decide_input *in, const struct decision *before
                     size_t count, struct arena *a, struct decision *ret_decision, struct err *err);
 
 const char *decide_verdict_name(enum decide_verdict v);
+/* What a path is called in a hold: the same in every process. */
+uint64_t decide_hold_id(struct field_path p, struct arena *a);
+
 const char *decide_note_name(enum decide_note_kind k);
 /* Does the note only say that somebody should look: nothing is done or left undone because of it? */
 bool decide_note_is_remark(enum decide_note_kind k);

@@ -80,6 +80,8 @@ bool desk_takes_replicas_back(const struct desk *d);
 bool desk_is_set_by_commit(const struct desk *d, struct field_path p);
 /* Yields what its former scaler or rule left to the keeper, for as long as the hold goes on. */
 void desk_hold(struct desk *d, struct field_path p, const char *rule);
+/* Does a hold go on for the path, if it would be taken back? */
+bool desk_in_hold(const struct desk *d, struct field_path p);
 /* The number at or below `p`; NULL: none. */
 const struct scale_path *desk_scaled_at(const struct desk *d, struct field_path p);
 /* Is it a number of replicas, or above or below one? */

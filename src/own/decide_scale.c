@@ -168,9 +168,29 @@ static bool may_be_held(const struct desk *d, const struct scale_path *s) {
                !desk_is_set_by_commit(d, s->path);
 }
 
+uint64_t decide_hold_id(struct field_path p, struct arena *a) {
+        static const struct hash_key no_key;
+
+        return hash64(&no_key, field_path_text(a, p));
+}
+
+bool desk_in_hold(const struct desk *d, struct field_path p) {
+        uint64_t id = d->in->replicas_hold ? decide_hold_id(p, d->arena) : 0;
+
+        for (size_t i = 0; i < d->in->unheld_count; i++)
+                if (d->in->unheld[i] == id)
+                        return false;
+        return d->in->replicas_hold;
+}
+
 void desk_hold(struct desk *d, struct field_path p, const char *rule) {
+        uint64_t *grown = arena_alloc(d->arena, (d->out.held_count + 1) * sizeof *grown);
+
         desk_yield_path(d, p, (struct decide_note){ .kind = DECIDE_HELD, .owner = STR(OWN_KEEPER), .rule = rule });
-        d->out.holds = true;
+        if (d->out.held_count)
+                memcpy(grown, d->out.held, d->out.held_count * sizeof *grown);
+        grown[d->out.held_count++] = decide_hold_id(p, d->arena);
+        d->out.held = grown;
 }
 
 static void yield_to_scaler(struct desk *d, const struct scale_path *s) {
@@ -190,7 +210,7 @@ void desk_yield_scaled(struct desk *d) {
 
                 if (scale_state_yields(&s->state))
                         yield_to_scaler(d, s);
-                else if (d->in->replicas_hold && may_be_held(d, s))
+                else if (desk_in_hold(d, s->path) && may_be_held(d, s))
                         desk_hold(d, s->path, "its scaler went away a short while ago");
                 remark_scaled(d, s);
         }

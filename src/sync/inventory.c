@@ -19,6 +19,7 @@ static void entry_free(void *p) {
         free(e->version);
         free(e->uid);
         free(e->file);
+        free(e->holds);
         free(e);
 }
 
@@ -102,6 +103,32 @@ void inventory_set_fingerprint(struct inventory_entry *e, const struct hash128 *
         e->fingerprint = fingerprint ? *fingerprint : (struct hash128){ 0 };
 }
 
+/* By id, so that the text is the same whatever came first. */
+void inventory_begin_hold(struct inventory_entry *e, uint64_t id, int64_t since_ms) {
+        size_t at = 0;
+
+        while (at < e->hold_count && e->holds[at].id < id)
+                at++;
+        if (at < e->hold_count && e->holds[at].id == id) {
+                if (since_ms < e->holds[at].since_ms)
+                        e->holds[at].since_ms = since_ms;
+                return;
+        }
+        e->holds = mem_grow(e->holds, &e->hold_cap, e->hold_count + 1, sizeof *e->holds);
+        memmove(&e->holds[at + 1], &e->holds[at], (e->hold_count++ - at) * sizeof *e->holds);
+        e->holds[at] = (struct inventory_hold){ id, since_ms };
+}
+
+bool inventory_end_hold(struct inventory_entry *e, uint64_t id) {
+        for (size_t i = 0; i < e->hold_count; i++) {
+                if (e->holds[i].id != id)
+                        continue;
+                memmove(&e->holds[i], &e->holds[i + 1], (--e->hold_count - i) * sizeof *e->holds);
+                return true;
+        }
+        return false;
+}
+
 static int by_id(const void *a, const void *b) {
         const struct inventory_entry *const *x = a, *const *y = b;
 
@@ -142,8 +169,8 @@ static void print_entry(const struct inventory_entry *e, struct buf *out) {
         if (e->has_fingerprint)
                 hash128_hex(e->fingerprint, hex);
         buf_addf(out, "%s\t%s\t%s\t%s\t%u\t%s", e->id, e->version, or_dash(e->uid), hex, e->flags, or_dash(e->file));
-        if (e->held_since_ms)
-                buf_addf(out, "\t%" PRId64, e->held_since_ms);
+        for (size_t i = 0; i < e->hold_count; i++)
+                buf_addf(out, "%s%" PRIx64 ":%016" PRIx64, i ? "," : "\t", (uint64_t)e->holds[i].since_ms, e->holds[i].id);
         buf_addch(out, '\n');
 }
 
@@ -173,14 +200,49 @@ static struct str dash_is_empty(struct str s) {
         return str_eqc(s, "-") ? (struct str){ 0 } : s;
 }
 
-/* The last field of a line, which may be absent. */
-static bool parse_held_since(struct str line, int64_t *ret_ms) {
-        struct str field;
-        uint64_t ms = 0;
+static bool parse_hex(struct str s, uint64_t *ret) {
+        uint64_t value = 0;
 
-        if (line.n && (!str_next(&line, '\t', &field) || line.n || !str_to_u64(field, &ms) || ms > INT64_MAX))
+        for (size_t i = 0; i < s.n; i++) {
+                const char *digits = "0123456789abcdef", *at = s.p[i] ? strchr(digits, s.p[i]) : NULL;
+
+                if (!at)
+                        return false;
+                value = value << 4 | (uint64_t)(at - digits);
+        }
+        *ret = value;
+        return s.n > 0 && s.n <= 16;
+}
+
+static bool parse_hold(struct str text, struct inventory_hold *ret) {
+        struct str since;
+        uint64_t ms;
+
+        if (!str_next(&text, ':', &since) || !parse_hex(since, &ms) || ms > INT64_MAX || !parse_hex(text, &ret->id))
                 return false;
-        *ret_ms = (int64_t)ms;
+        ret->since_ms = (int64_t)ms;
+        return true;
+}
+
+/*
+ * The last field of a line, which may be absent. `e` NULL: it is only looked at. A mere number, from when an object had one
+ * hold, is none of any path's: what it held begins anew.
+ */
+static bool parse_holds(struct str line, struct inventory_entry *e) {
+        struct inventory_hold h;
+        struct str one;
+        uint64_t once;
+
+        if (str_to_u64(line, &once))
+                return once <= INT64_MAX;
+        if (str_find(line, '\t', 0) >= 0)
+                return false;
+        while (str_next(&line, ',', &one)) {
+                if (!parse_hold(one, &h))
+                        return false;
+                if (e)
+                        inventory_begin_hold(e, h.id, h.since_ms);
+        }
         return true;
 }
 
@@ -190,13 +252,12 @@ static bool parse_entry(struct inventory *inv, struct str line, bool wins) {
         struct inventory_id parts;
         struct hash128 fingerprint;
         uint64_t flags;
-        int64_t held_since_ms;
 
         for (size_t i = 0; i < FIELDS; i++) {
                 if (!str_next(&line, '\t', &field[i]))
                         return false;
         }
-        if (!parse_held_since(line, &held_since_ms) || !inventory_id_split(field[ID], &parts) ||
+        if (!parse_holds(line, NULL) || !inventory_id_split(field[ID], &parts) ||
             !str_to_u64(field[FLAGS], &flags))
                 return false;
 
@@ -212,7 +273,8 @@ static bool parse_entry(struct inventory *inv, struct str line, bool wins) {
         inventory_set_file(e, dash_is_empty(field[FILE_NAME]));
         inventory_set_fingerprint(e, has_fingerprint ? &fingerprint : NULL);
         e->flags = (unsigned)flags;
-        e->held_since_ms = held_since_ms;
+        e->hold_count = 0;
+        parse_holds(line, e);
         return true;
 }
 

@@ -14,8 +14,8 @@
  *
  * Text form: one header line, then one line an object, fields parted by TAB (no Kubernetes name can hold one):
  *   truce-inventory 1 <shards>
- *   id  version  uid  fingerprint  flags  file  [held since]
- * Absent fields are "-"; the last one stands there only while a hold goes on. Large inventories are spread over shards by hash of the id; the number of shards is a power of
+ *   id  version  uid  fingerprint  flags  file  [holds: since:path,since:path, in hexadecimal]
+ * Absent fields are "-"; the last one stands there only while holds go on. Large inventories are spread over shards by hash of the id; the number of shards is a power of
  * two and never shrinks. Growing writes the new shards first; while both exist an id may be in two of them, which
  * reading accepts: the line in the shard it belongs to wins.
  *
@@ -39,6 +39,11 @@ enum inventory_flag {
         INVENTORY_SCALED = 1 << 4,    /* its replicas were an autoscaler's when it was looked at last */
 };
 
+struct inventory_hold {
+        uint64_t id;      /* of the path */
+        int64_t since_ms; /* wall clock */
+};
+
 struct inventory_entry {
         char *id;           /* owned */
         char *version;      /* API version it was last written through; owned */
@@ -49,7 +54,8 @@ struct inventory_entry {
         unsigned flags;     /* enum inventory_flag */
         bool buried;        /* not stored: this process made it a tombstone */
         unsigned kept;      /* not stored: why it stayed when it had left Git, enum prune_verdict; 0: it was not judged so */
-        int64_t held_since_ms; /* wall clock; its replicas wait since then to be taken back; 0: they do not */
+        struct inventory_hold *holds; /* paths that wait to be taken back; owned */
+        size_t hold_count, hold_cap;
 };
 
 /* The parts of an id, borrowed from it. */
@@ -75,6 +81,9 @@ bool inventory_remove(struct inventory *inv, struct str id);
 void inventory_set_uid(struct inventory_entry *e, struct str uid);
 void inventory_set_version(struct inventory_entry *e, struct str version);
 void inventory_set_file(struct inventory_entry *e, struct str file);
+/* Two of one path are one: the earlier stays. Ending what is none is false. */
+void inventory_begin_hold(struct inventory_entry *e, uint64_t id, int64_t since_ms);
+bool inventory_end_hold(struct inventory_entry *e, uint64_t id);
 void inventory_set_fingerprint(struct inventory_entry *e, const struct hash128 *fingerprint); /* NULL clears */
 
 /* All entries sorted by id; free() the array, the entries are borrowed. */

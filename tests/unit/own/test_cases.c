@@ -478,7 +478,7 @@ static void expect(const struct playing *p, const struct value *e) {
         expect_flag(p, e, "removes", p->d.removes);
         expect_flag(p, e, "seeds", p->d.seeds);
         expect_flag(p, e, "omits", p->d.omits);
-        expect_flag(p, e, "holds", p->d.holds);
+        expect_flag(p, e, "holds", p->d.held_count > 0);
         expect_body(p, e);
         expect_notes(p, e);
         if (reason && !str_contains(p->d.reason, value_text(reason)))

@@ -219,12 +219,23 @@ static void kept_replicas_come_back_after_the_hold(void **state) {
         (void)state;
         assert_int_equal(d.verdict, DECIDE_PATCH);
         assert_int_equal(d.handover, HANDOVER_TAKE_BACK);
-        assert_true(d.takes_replicas_back && !d.holds);
+        assert_true(d.takes_replicas_back && !d.held_count);
         in.replicas_hold = true;
         d = decided(&in);
         assert_int_equal(d.verdict, DECIDE_NOTHING);
-        assert_true(noted(&d, DECIDE_HELD, ".spec.replicas") && d.holds);
+        assert_true(noted(&d, DECIDE_HELD, ".spec.replicas") && d.held_count == 1);
         assert_false(d.takes_replicas_back);
+        /* Another path's hold is over, then this one's. */
+        const uint64_t other = decide_hold_id(dotted(a, "spec.other"), a), *mine = d.held;
+        in.unheld = &other;
+        in.unheld_count = 1;
+        assert_int_equal(decided(&in).verdict, DECIDE_NOTHING);
+        in.unheld = mine;
+        d = decided(&in);
+        assert_int_equal(d.handover, HANDOVER_TAKE_BACK);
+        assert_int_equal(d.held_count, 0);
+        assert_true(*mine == decide_hold_id(dotted(a, "spec.replicas"), a));
+        in.unheld_count = 0;
         /* Git has not had the path for long: its number stays as it is. */
         in.replicas_hold = false;
         in.desired = git("'x':1");

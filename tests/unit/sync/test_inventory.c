@@ -37,7 +37,8 @@ static void what_is_printed_is_read_back(void **state) {
         inventory_set_fingerprint(e, &fingerprint);
         inventory_set_file(e, STR("a b/web.yaml"));
         e->flags = INVENTORY_ADOPTED | INVENTORY_KEEP;
-        e->held_since_ms = INT64_C(1700000000123);
+        inventory_begin_hold(e, UINT64_MAX, INT64_C(1700000000123));
+        inventory_begin_hold(e, 7, INT64_C(1700000000124));
         add(inv, "/Namespace//shop")->flags = INVENTORY_PENDING;
 
         inventory_print(inv, 0, 1, &first);
@@ -49,9 +50,52 @@ static void what_is_printed_is_read_back(void **state) {
         assert_string_equal(e->uid, "0b2c");
         assert_string_equal(e->file, "a b/web.yaml");
         assert_true(e->has_fingerprint && hash128_eq(e->fingerprint, fingerprint));
-        assert_int_equal(e->held_since_ms, INT64_C(1700000000123));
+        assert_int_equal(e->hold_count, 2);
+        assert_int_equal(e->holds[0].id, 7);
+        assert_int_equal(e->holds[0].since_ms, INT64_C(1700000000124));
+        assert_true(e->holds[1].id == UINT64_MAX);
+        assert_int_equal(e->holds[1].since_ms, INT64_C(1700000000123));
         assert_null(inventory_find(back, STR("/Namespace//shop"))->uid);
-        assert_int_equal(inventory_find(back, STR("/Namespace//shop"))->held_since_ms, 0);
+        assert_int_equal(inventory_find(back, STR("/Namespace//shop"))->hold_count, 0);
+}
+
+static void holds_are_kept_by_path(void **state) {
+        _cleanup_(inventory_freep) struct inventory *inv = inventory_new();
+        static const char *const old = "truce-inventory 1 1\n/ConfigMap/shop/a\tv1\t-\t-\t0\t-\t1700000000123\n";
+        struct inventory_entry *e = add(inv, "apps/Deployment/shop/web");
+        unsigned shards;
+
+        (void)state;
+        inventory_begin_hold(e, 5, 100);
+        inventory_begin_hold(e, 3, 200);
+        inventory_begin_hold(e, 5, 300);
+        inventory_begin_hold(e, 3, 150);
+        assert_int_equal(e->hold_count, 2);
+        assert_int_equal(e->holds[0].since_ms, 150);
+        assert_int_equal(e->holds[1].since_ms, 100);
+        assert_false(inventory_end_hold(e, 4));
+        assert_true(inventory_end_hold(e, 3));
+        assert_false(inventory_end_hold(e, 3));
+        assert_int_equal(e->hold_count, 1);
+        assert_int_equal(e->holds[0].id, 5);
+
+        assert_int_equal(inventory_parse(inv, 0, str_from(old), &shards, NULL), 0);
+        assert_int_equal(inventory_find(inv, STR("/ConfigMap/shop/a"))->hold_count, 0);
+}
+
+static void damaged_holds_are_refused(void **state) {
+        static const char *const bad[] = { "x", "1:", ":1", "1:g", "1:1,x", "1:1\t2:2", "1:00000000000000001", "ffffffffffffffff:1" };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+                _cleanup_(inventory_freep) struct inventory *inv = inventory_new();
+                _cleanup_(buf_done) struct buf text = buf_make(4096);
+                unsigned shards;
+
+                buf_addf(&text, "truce-inventory 1 1\n/ConfigMap/shop/a\tv1\t-\t-\t0\t-\t%s\n", bad[i]);
+                if (inventory_parse(inv, 0, buf_str(&text), &shards, NULL) != ERR_CORRUPT)
+                        fail_msg("%s was taken", bad[i]);
+        }
 }
 
 static void damaged_text_is_refused_with_its_line(void **state) {
@@ -166,6 +210,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(an_id_has_four_parts),
                 cmocka_unit_test(what_is_printed_is_read_back),
+                cmocka_unit_test(holds_are_kept_by_path),
+                cmocka_unit_test(damaged_holds_are_refused),
                 cmocka_unit_test(damaged_text_is_refused_with_its_line),
                 cmocka_unit_test(a_large_inventory_is_spread_over_shards_and_nothing_is_lost),
                 cmocka_unit_test(while_it_grows_an_id_in_two_shards_is_read_once),
