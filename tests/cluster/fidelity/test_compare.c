@@ -345,6 +345,11 @@ static void causes_may_be_in_another_order(void **state) {
         assert_reordered(c, STATUS("X is invalid: [b: bad, a: bad]", TWO "," ONE),
                          STATUS("X is invalid: [a: bad, b: bad]", ONE "," TWO));
         assert_reordered(c, STATUS("x: errors:\n  a\n  b", ONE "," TWO), STATUS("x: errors:\n  b\n  a", ONE "," TWO));
+        assert_reordered(c, STATUS("X: [a: bad, b: bad, c: is\n- 1\n+ 2\n]", ONE "," TWO),
+                         STATUS("X: [b: bad, a: bad, c: is\n- 1\n+ 2\n]", ONE "," TWO));
+        assert_differs(c, STATUS("X: [a: bad, c: is\n- 1\n+ 2\n]", ONE "," TWO),
+                       STATUS("X: [a: bad, c: is\n- 1\n+ 3\n]", ONE "," TWO),
+                       "/message: X: [a: bad, c: is\n- 1\n+ 2\n], X: [a: bad, c: is\n- 1\n+ 3\n]");
 }
 
 #define OF_UID(uid) "{'field':'" uid "'}"
