@@ -215,7 +215,7 @@ static void one_object_costs_two_requests_a_minute_for_each_reason(void **state)
 /* --- refusals --------------------------------------------------------------------------------------------------- */
 
 static const struct script_answer forbidden = {
-        .status = 403, .body = { "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"code\":403}", 51 },
+        .status = 403, .body = STR("{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"code\":403}"),
 };
 
 static void a_namespace_that_takes_none_is_left_alone_for_a_while(void **state) {
