@@ -98,6 +98,43 @@ bool texts_reordered(struct arena *a, struct str real, struct str sandbox) {
                                        same_parts(items_of(a, real), items_of(a, sandbox)));
 }
 
+/* The place of the next '[' behind `finalizers":`, however often that is quoted; the text's end when there is none. */
+static size_t next_finalizers(struct str text, size_t from) {
+        static const struct str name = { "finalizers", 10 };
+
+        for (size_t i = from; i < text.n; i++) {
+                size_t end = i + name.n;
+
+                if (!str_starts(str_sub(text, i, text.n), name))
+                        continue;
+                while (end < text.n && (text.p[end] == '\\' || text.p[end] == '"' || text.p[end] == ':'))
+                        end++;
+                if (end < text.n && text.p[end] == '[')
+                        return end;
+        }
+        return text.n;
+}
+
+struct str texts_with_sorted_finalizers(struct arena *a, struct str text) {
+        _cleanup_(buf_done) struct buf out = buf_make(text.n + 1);
+        size_t from = 0, begin;
+
+        while ((begin = next_finalizers(text, from)) < text.n) {
+                ptrdiff_t end = str_find(text, ']', begin);
+                struct several s;
+
+                if (end < 0)
+                        break;
+                s = split(a, (struct str){ 0 }, str_sub(text, begin + 1, (size_t)end), STR(","));
+                buf_add(&out, str_sub(text, from, begin + 1));
+                for (size_t i = 0; i < s.count; i++)
+                        buf_addf(&out, "%s%.*s", i ? "," : "", STR_FMT(s.parts[i]));
+                from = (size_t)end;
+        }
+        buf_add(&out, str_sub(text, from, text.n));
+        return arena_str(a, buf_str(&out));
+}
+
 /* --- refusals of fields that nobody declared --- */
 
 static const struct str undeclared = { ": field not declared in schema", 30 };

@@ -580,6 +580,21 @@ static void names_of_events_may_be_generated(void **state) {
                             "/events: ADDED @N1.0@, ADDED @name@");
 }
 
+static void shuffled_finalizers_may_be_quoted(void **state) {
+        static const char real[] =
+                "{'message':'bad: {\\\\\\'finalizers\\\\\\':[\\\\\\'a\\\\\\',\\\\\\'b\\\\\\']}, [2,1]'}";
+        static const char sandbox[] =
+                "{'message':'bad: {\\\\\\'finalizers\\\\\\':[\\\\\\'b\\\\\\',\\\\\\'a\\\\\\']}, [2,1]'}";
+        struct comparing *c = *state;
+
+        assert_string_not_equal(bodies(c, real, sandbox), "");
+        pairs_set_shuffled(c->pairs, true);
+        assert_same(c, real, sandbox);
+        assert_string_not_equal(bodies(c, "{'x':'finalizers:[a,b]'}", "{'x':'finalizers:[a,c]'}"), "");
+        assert_string_not_equal(bodies(c, "{'x':'items:[a,b]'}", "{'x':'items:[b,a]'}"), "");
+        assert_string_not_equal(bodies(c, "{'x':'finalizers:[a,b'}", "{'x':'finalizers:[b,a'}"), "");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(a_uid_stands_for_the_one_it_was_first_seen_with),
@@ -606,6 +621,7 @@ int main(void) {
                 CASE(causes_in_another_order_may_tell_of_what_is_paired),
                 CASE(each_cause_counts),
                 CASE(a_message_of_causes_may_only_have_another_order),
+                CASE(shuffled_finalizers_may_be_quoted),
                 CASE(a_message_of_one_cause_has_an_order),
                 CASE(faults_of_one_map_have_no_order),
                 CASE(of_a_map_with_undeclared_fields_some_may_be_told),
