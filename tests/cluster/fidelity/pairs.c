@@ -105,15 +105,19 @@ bool pairs_in_order(struct pairs *p, struct arena *a, struct str real, struct st
         return true;
 }
 
+uint64_t pairs_latest(const struct pairs *p, enum side side) {
+        uint64_t latest = 0;
+
+        for (const struct version *v = p->versions; v; v = v->next)
+                if (v->at[side] > latest)
+                        latest = v->at[side];
+        return latest;
+}
+
 bool pairs_is_latest(const struct pairs *p, enum side side, struct str version) {
         uint64_t n;
 
-        if (!str_to_u64(version, &n))
-                return false;
-        for (const struct version *v = p->versions; v; v = v->next)
-                if (v->at[side] > n)
-                        return false;
-        return true;
+        return str_to_u64(version, &n) && pairs_latest(p, side) <= n;
 }
 
 /* --- labels in texts --- */

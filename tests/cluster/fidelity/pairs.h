@@ -45,6 +45,8 @@ void pairs_learn(struct pairs *p, enum pair_kind kind, struct str real, struct s
 bool pairs_in_order(struct pairs *p, struct arena *a, struct str real, struct str sandbox);
 /* Is it as new as all versions that were noted? */
 bool pairs_is_latest(const struct pairs *p, enum side side, struct str version);
+/* The newest that was noted; 0: none. */
+uint64_t pairs_latest(const struct pairs *p, enum side side);
 
 bool pairs_is_uid(struct str s);
 /* One that steps and kinds.yaml make up: it is the same on both sides. */
