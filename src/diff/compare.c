@@ -171,6 +171,13 @@ static bool merge_note(struct walk *w, const struct decide_note *n) {
         return merged;
 }
 
+/* There is nothing there; or it may differ, and does not. */
+static bool is_idle(const struct decide_note *n, const struct value *live, const struct value *git) {
+        if (!live || !git)
+                return !live && !git;
+        return n->kind == DECIDE_IGNORED && value_equal(live, git);
+}
+
 static void add_notes(struct walk *w, struct diff *d) {
         struct diff_note *notes = arena_zalloc(w->arena, w->in->note_count * sizeof *notes);
 
@@ -179,7 +186,7 @@ static void add_notes(struct walk *w, struct diff *d) {
                 const struct value *live = field_path_find(w->before, n->path, w->in->type);
                 const struct value *git = field_path_find(w->desired, n->path, w->in->type);
 
-                if (merge_note(w, n) || (!live && !git))
+                if (merge_note(w, n) || is_idle(n, live, git))
                         continue;
                 notes[d->note_count++] = (struct diff_note){
                         .kind = n->kind,

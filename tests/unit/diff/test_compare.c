@@ -257,6 +257,33 @@ static uint32_t line_from_length(void *ctx, struct field_path path) {
         return *(uint32_t *)ctx + (uint32_t)path.count;
 }
 
+static void what_may_differ_is_told_only_where_it_does(void **state) {
+        static const struct {
+                const char *live, *git;
+                size_t told;
+        } rows[] = {
+                { "{\"spec\":{\"replicas\":2}}", "{\"spec\":{\"replicas\":2}}", 0 },
+                { "{\"spec\":{\"replicas\":3}}", "{\"spec\":{\"replicas\":2}}", 1 },
+                { "{\"spec\":{\"replicas\":3}}", "{\"spec\":{}}", 1 },
+                { "{\"spec\":{}}", "{\"spec\":{\"replicas\":2}}", 1 },
+                { "{\"spec\":{}}", "{\"spec\":{}}", 0 },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(arena_freep) struct arena *a = arena_new(0);
+                struct decide_note note = { .kind = DECIDE_IGNORED, .rule = "ignoreDifferences" };
+                const struct value *live = json(a, rows[i].live);
+                struct diff d;
+
+                assert_int_equal(field_path_from_dotted(STR("spec.replicas"), a, &note.path, NULL), 0);
+                assert_int_equal(diff_compare(&(struct diff_input){ .before = live, .after = live, .notes = &note, .note_count = 1,
+                                                                    .desired = json(a, rows[i].git) },
+                                              a, &d, NULL), 0);
+                assert_int_equal(d.note_count, rows[i].told);
+        }
+}
+
 static void lines_come_from_the_caller_when_it_knows_them(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         uint32_t base = 100;
@@ -391,6 +418,7 @@ static void lists_with_repeated_keys_are_compared_by_place(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(what_may_differ_is_told_only_where_it_does),
                 cmocka_unit_test(one_side_at_least_must_be_an_object),
                 cmocka_unit_test(unreadable_owners_are_an_error),
                 cmocka_unit_test(what_the_server_keeps_for_itself_is_not_compared),
