@@ -375,6 +375,7 @@ void agent_free(struct agent *agent) {
                 arena_free(e->revision_arena);
         }
         free(agent->entries);
+        free(agent->config_trouble);
         jq_engine_free(agent->own_jq);
         poller_free(agent->poller);
         loop_timer_free(agent->retry);

@@ -82,6 +82,13 @@ void agent_start(struct agent *agent);
 /* Looks at Git now (webhook, SIGHUP). */
 void agent_poll_now(struct agent *agent);
 
+/*
+ * The configuration as it is now cannot be used, and why; the one before stays in force. NULL: it can. Shown in statuses and
+ * metrics.
+ */
+void agent_note_config(struct agent *agent, const char *why);
+const char *agent_config_trouble(const struct agent *agent); /* NULL: none */
+
 size_t agent_app_count(const struct agent *agent);
 struct app *agent_app(const struct agent *agent, size_t i);
 void agent_app_revision(const struct agent *agent, size_t i, struct agent_revision *ret_revision);

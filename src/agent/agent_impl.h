@@ -52,6 +52,7 @@ struct agent {
         struct kube_client *client;
         struct cluster *cluster;
         struct store *store;
+        char *config_trouble;       /* of the newest configuration; NULL: it is in force */
         struct events *events;      /* NULL: none are sent */
         struct scaler_index *scalers;
         struct jq_engine *jq, *own_jq; /* NULL: no rule has a program; another's engine is none of ours to free */

@@ -7,6 +7,7 @@
  *   applied                             the commit that was written to the cluster last; not the one that was compared
  *   sync                                Synced, OutOfSync; Unknown while the newest commit cannot be compared with
  *   error                               why it cannot be, or why Git cannot be read; absent: all is well
+ *   config                              why the newest configuration is not in force, but the one before; absent: it is
  *   counts, objects                     synced/all/failed, all
  *   repo, path, namespace               where it is from and where it goes
  *   fights                              fields that are left alone for a while as somebody fights over them; a text each
@@ -36,6 +37,15 @@ static void add_error(struct value_map_builder *b, struct arena *a, const struct
         text_add(&safe, str_from(err->msg));
         if (err->code)
                 add_text(b, a, "error", buf_str(&safe));
+}
+
+static void add_config(struct value_map_builder *b, struct arena *a, const struct agent *agent) {
+        _cleanup_(buf_done) struct buf safe = buf_make(ERROR_MAX_BYTES);
+
+        if (!agent->config_trouble)
+                return;
+        text_add(&safe, str_from(agent->config_trouble));
+        add_text(b, a, "config", buf_str(&safe));
 }
 
 static void add_reports(struct value_map_builder *b, struct arena *a, const struct app *app, size_t count) {
@@ -92,7 +102,7 @@ static void add_in_force(struct value_map_builder *b, const struct entry *e, str
 
 /* Texts of which each is all there is to tell; the subject and the number of objects follow from commit and counts. */
 static bool tells_the_same(const struct value *x, const struct value *y) {
-        static const char *const keys[] = { "commit", "applied", "sync", "counts", "error",
+        static const char *const keys[] = { "commit", "applied", "sync", "counts", "error", "config",
                                             "repo",   "path",    "namespace", "reports", "kept" };
 
         for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
@@ -121,6 +131,7 @@ void entry_status(struct entry *e, struct str old_text, struct buf *out) {
                                                                                 : app_applied_commit(old));
         add_text(&b, a, "sync", str_from(words[agent_sync_status(e->agent, e->app)]));
         add_error(&b, a, &e->err);
+        add_config(&b, a, e->agent);
         value_map_add(&b, STR("changed"), value_int(a, loop_wall_ms(e->agent->loop), 0), 0);
         const struct value *now = value_map_end(&b, a, 0);
         if (tells_the_same(old, now))
@@ -164,4 +175,15 @@ int entry_check_name(const struct entry *e, struct err *err) {
 void entry_tell_status(struct entry *e) {
         if (e->agent->discovered && !e->agent->options.poll_once)
                 app_status_changed(e->app);
+}
+
+void agent_note_config(struct agent *agent, const char *why) {
+        free(agent->config_trouble);
+        agent->config_trouble = why ? str_dup(str_from(why)) : NULL;
+        for (size_t i = 0; i < agent->count; i++)
+                entry_tell_status(&agent->entries[i]);
+}
+
+const char *agent_config_trouble(const struct agent *agent) {
+        return agent->config_trouble;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The agent's configuration: Argo CD's own documents (Application, AppProject, repository Secrets) and one of ours
- * (kind Agent, apiVersion truce.dev/v1alpha1), from files and folders; or the same made from flags. Read at start.
+ * (kind Agent, apiVersion truce.dev/v1alpha1), from files and folders; or the same made from flags.
  *
  * Each key of a document is one of four (design §2), by tables in config_*.c:
  *  - used;
@@ -262,6 +262,12 @@ int config_load(const struct str *paths, size_t count, struct config **ret_confi
 
 /* All text of a file, at most CONFIG_MAX_FILE_BYTES. NOTFOUND, FORBIDDEN, LIMIT, INVAL (a folder). */
 int config_read_file(struct str path, struct arena *a, struct str *ret_text, struct err *err);
+
+/*
+ * What tells whether config_load() of these paths would read something else: names, sizes, times and places of the files.
+ * What cannot be looked at counts as well, so this never fails.
+ */
+struct hash128 config_stamp(const struct str *paths, size_t count);
 
 /* As config_load() for one text, which is called `file` in messages. For tests and fuzzing. */
 int config_load_text(struct str text, struct str file, struct config **ret_config, struct err *err);

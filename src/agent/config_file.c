@@ -104,3 +104,32 @@ int config_list_files(struct str path, struct arena *a, const struct str **ret_f
         *ret_count = 1;
         return 0;
 }
+
+static void stamp_file(struct str path, struct buf *out) {
+        struct stat st;
+
+        buf_add(out, path);
+        if (stat(path.p, &st) < 0)
+                buf_addf(out, " %d\n", errno);
+        else
+                buf_addf(out, " %llu %llu %lld %lld.%09ld\n", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
+                         (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+}
+
+struct hash128 config_stamp(const struct str *paths, size_t count) {
+        static const struct hash_key no_key;
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(buf_done) struct buf text = buf_make(CONFIG_MAX_FILES * 8 * KIB);
+
+        for (size_t i = 0; i < count; i++) {
+                const struct str *files;
+                size_t n = 0;
+                struct err err;
+
+                if (config_list_files(paths[i], a, &files, &n, &err) < 0)
+                        buf_addf(&text, "%s\n", err.msg);
+                for (size_t k = 0; k < n; k++)
+                        stamp_file(files[k], &text);
+        }
+        return hash128(&no_key, buf_str(&text));
+}

@@ -7,12 +7,16 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/reload.h"
 #include "cli/session.h"
 #include "cli/words.h"
 #include "http/server.h"
 
 struct daemon {
-        struct session session;
+        struct session session;  /* arguments and connection, and the first configuration */
+        struct session *current; /* whose configuration is in force: `session`, or `reread` */
+        struct session reread;
+        struct reload *reload;
         struct agent *agent;
         struct http_server *http;
         struct map *told;        /* application → counts of its last "synced" line */
@@ -215,6 +219,7 @@ static void on_hangup(void *ctx, int signum) {
         struct daemon *d = ctx;
 
         (void)signum;
+        reload_now(d->reload);
         agent_poll_now(d->agent);
 }
 
@@ -239,18 +244,109 @@ static void take_signals(struct daemon *d) {
         hold_signals(false);
 }
 
+/* --- another configuration ---------------------------------------------------------------------------------------- */
+
+/* What the process was begun with and goes on with; NULL: none of it differs. */
+static const char *needs_restart(const struct config_agent *was, const struct config_agent *is) {
+        const struct {
+                const char *name;
+                bool same;
+        } fixed[] = {
+                { "kubeconfig", str_eq(was->kubeconfig, is->kubeconfig) }, { "context", str_eq(was->context, is->context) },
+                { "listen", str_eq(was->listen, is->listen) },             { "logLevel", was->log_level == is->log_level },
+                { "logFormat", was->log_format == is->log_format },        { "workers", was->workers == is->workers },
+                { "gitWorkers", was->git_workers == is->git_workers },
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+                if (!fixed[i].same)
+                        return fixed[i].name;
+        return NULL;
+}
+
+static int new_agent(struct daemon *d, const struct config *c, struct err *err) {
+        struct agent_options options = { 0 };
+        int r = agent_new(d->session.loop, d->session.transport, c, &options, &hooks, d, &d->agent, err);
+
+        if (r == 0 && d->http)
+                http_server_set_agent(d->http, d->agent);
+        return r;
+}
+
+/* The agent begins anew, as after a restart: what it finds converged costs no request. */
+static void put_in_force(struct daemon *d, struct session *fresh) {
+        struct err err;
+
+        agent_free(TAKE_PTR(d->agent));
+        map_free(d->told);
+        d->told = map_new(free);
+        if (new_agent(d, fresh->config, &err) == 0) {
+                if (d->current == &d->reread)
+                        session_close(&d->reread);
+                d->reread = *fresh;
+                d->current = &d->reread;
+                log_event(LOG_INFO, "config", "another configuration is in force", NULL);
+        } else {
+                log_event(LOG_ERROR, "config", "the configuration before stays in force", "err", err.msg, NULL);
+                session_close(fresh);
+                /* It could be made before. */
+                if (new_agent(d, d->current->config, NULL) < 0)
+                        abort();
+                agent_note_config(d->agent, err.msg);
+        }
+        agent_start(d->agent);
+}
+
+static void tell_problems(const struct config *c) {
+        static const enum log_level levels[] = {
+                [CONFIG_NOTICE] = LOG_INFO, [CONFIG_WARNING] = LOG_WARN, [CONFIG_REFUSED] = LOG_WARN, [CONFIG_ERROR] = LOG_ERROR,
+        };
+
+        for (size_t i = 0; i < c->problem_count; i++) {
+                _cleanup_(buf_done) struct buf line = buf_make(16 * 1024);
+
+                config_problem_print(&c->problems[i], &line);
+                log_event(levels[c->problems[i].severity], "config", line.p, NULL);
+        }
+}
+
+static void on_changed(void *ctx, struct session *fresh, const struct err *err) {
+        struct daemon *d = ctx;
+        const char *fixed = NULL;
+        struct err why;
+
+        if (fresh->config)
+                tell_problems(fresh->config);
+        if (!err)
+                fixed = needs_restart(&d->session.config->agent, &fresh->config->agent);
+        if (fixed) {
+                err_set(&why, ERR_UNSUPPORTED, "%s cannot change while truce runs: restart it", fixed);
+                session_close(fresh);
+                err = &why;
+        }
+        if (!err) {
+                put_in_force(d, fresh);
+                return;
+        }
+        log_event(LOG_ERROR, "config", "the configuration before stays in force", "err", err->msg, NULL);
+        agent_note_config(d->agent, err->msg);
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------------------ */
+
 static int start(struct daemon *d, struct err *err) {
         struct session *s = &d->session;
-        struct agent_options options = { 0 };
         int r = session_connect(s, err);
 
+        d->current = s;
         if (r == 0)
-                r = agent_new(s->loop, s->transport, s->config, &options, &hooks, d, &d->agent, err);
+                r = new_agent(d, s->config, err);
         if (r == 0 && s->config->agent.listen.n)
                 r = http_server_new(s->loop, s->config->agent.listen, d->agent, &d->http, err);
         if (r < 0)
                 return r;
         take_signals(d);
+        d->reload = reload_new(s, s->loop, on_changed, d);
         agent_start(d->agent);
         return 0;
 }
@@ -262,6 +358,9 @@ static void stop(struct daemon *d) {
         http_server_free(d->http);
         agent_free(d->agent);
         map_free(d->told);
+        reload_free(d->reload);
+        if (d->current == &d->reread)
+                session_close(&d->reread);
         session_close(&d->session);
 }
 

@@ -33,16 +33,20 @@ void session_say(struct str text) {
         fprintf(stderr, "truce: %s\n", safe.p);
 }
 
-static size_t print_problems(const struct config *c) {
-        size_t errors = 0;
-
+static void print_problems(const struct config *c) {
         for (size_t i = 0; i < c->problem_count; i++) {
                 _cleanup_(buf_done) struct buf line = buf_make(16 * 1024);
 
                 config_problem_print(&c->problems[i], &line);
                 session_say(buf_str(&line));
-                errors += c->problems[i].severity == CONFIG_ERROR;
         }
+}
+
+static size_t count_errors(const struct config *c) {
+        size_t errors = 0;
+
+        for (size_t i = 0; i < c->problem_count; i++)
+                errors += c->problems[i].severity == CONFIG_ERROR;
         return errors;
 }
 
@@ -75,14 +79,12 @@ static int parse_twice(struct session *s, int argc, char **argv, const struct op
                 return err_set(err, ERR_INVAL, s->operand_max ? "%.*s: 'truce %s' takes one object" : "%.*s: 'truce %s' takes flags only",
                                STR_FMT(s->operands[s->operand_max]), s->verb);
 
+        s->config_paths = shared.config;
         if (shared.config.count) {
                 r = config_load(shared.config.items, shared.config.count, &s->config, err);
-                if (r < 0 && !s->config)
+                s->documents_are_bad = r < 0 && s->config;
+                if (r < 0)
                         return r;
-                if (r < 0) {
-                        print_problems(s->config);
-                        return bad_configuration(err);
-                }
         } else {
                 s->config = config_new();
         }
@@ -162,14 +164,12 @@ static int check_apps(const struct session *s, struct err *err) {
         return err_set(err, ERR_INVAL, "of which application? Give --repo URL, or --config with an Application in it");
 }
 
-int session_configure(struct session *s, const char *verb, int argc, char **argv, const struct option_group *own,
-                      struct err *err) {
-        s->verb = verb;
-        s->arena = arena_new(0);
-        int r = parse_twice(s, argc, argv, own, err);
+/* All that is said by arguments and documents; problems of these are in the configuration. */
+static int configure(struct session *s, struct err *err) {
+        int r = parse_twice(s, s->argc, s->argv, s->own, err);
+
         if (r < 0 || s->help)
                 return r;
-
         if (s->app_flags.repo.n) {
                 r = config_add_flags(s->config, &s->app_flags, err);
         } else if (s->config->app_count || s->apps_optional) {
@@ -181,12 +181,52 @@ int session_configure(struct session *s, const char *verb, int argc, char **argv
         settle_data_dir(s);
         config_settle(s->config);
         r = config_check_programs(s->config, err);
-        if (r < 0)
+        if (r == 0 && count_errors(s->config)) {
+                s->documents_are_bad = true;
+                r = ERR_INVAL;
+        }
+        return r;
+}
+
+int session_configure(struct session *s, const char *verb, int argc, char **argv, const struct option_group *own,
+                      struct err *err) {
+        s->verb = verb;
+        s->argc = argc;
+        s->argv = argv;
+        s->own = own;
+        s->arena = arena_new(0);
+        int r = configure(s, err);
+
+        if (s->help || (r < 0 && !s->documents_are_bad))
                 return r;
-        if (print_problems(s->config))
+        print_problems(s->config);
+        if (r < 0)
                 return bad_configuration(err);
         set_revision(s);
         return check_apps(s, err);
+}
+
+static const char *first_error(const struct config *c) {
+        _cleanup_(buf_done) struct buf line = buf_make(16 * 1024);
+
+        for (size_t i = 0; i < c->problem_count; i++) {
+                if (c->problems[i].severity != CONFIG_ERROR)
+                        continue;
+                config_problem_print(&c->problems[i], &line);
+                break;
+        }
+        return arena_str(c->arena, buf_str(&line)).p;
+}
+
+int session_reread(const struct session *s, struct session *ret, struct err *err) {
+        int r;
+
+        *ret = (struct session){ .verb = s->verb, .argc = s->argc, .argv = s->argv, .own = s->own,
+                                 .operand_max = s->operand_max, .apps_optional = s->apps_optional, .arena = arena_new(0) };
+        r = configure(ret, err);
+        if (ret->documents_are_bad)
+                return err_set(err, ERR_INVAL, "%s", first_error(ret->config));
+        return r < 0 ? r : check_apps(ret, err);
 }
 
 /* Where a Pod finds its account; tests have it elsewhere. */

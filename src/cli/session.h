@@ -29,6 +29,10 @@ struct session {
         bool takes_revision;    /* set before: --revision is for applications of documents as well */
         struct str revision;    /* what stands in for theirs; empty: nothing does */
         const struct str *own_revisions; /* then: theirs, in the order of config->apps */
+        int argc;               /* what it was configured from: session_reread() */
+        char **argv;
+        const struct option_group *own;
+        bool documents_are_bad; /* nothing of the documents is used */
         bool help;              /* --help was asked for and printed: end with CLI_OK */
 };
 
@@ -38,6 +42,12 @@ struct session {
  */
 int session_configure(struct session *s, const char *verb, int argc, char **argv, const struct option_group *own,
                       struct err *err);
+
+/*
+ * What the same arguments give now, on any thread: `ret` is for session_close(), with problems in its config when there is
+ * one. INVAL for documents that cannot be used.
+ */
+int session_reread(const struct session *s, struct session *ret, struct err *err);
 
 /* Then the connection: kubeconfig, loop, transport. `agent_name` goes into the User-Agent. */
 int session_connect(struct session *s, struct err *err);

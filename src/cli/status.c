@@ -123,6 +123,11 @@ static void print_row(const struct value *row, int64_t now_ms) {
                 buf_addc(&out, "\n  error: ");
                 text_add(&out, error);
         }
+        struct str config = value_text(value_getc(row, "config"));
+        if (config.n) {
+                buf_addc(&out, "\n  configuration: the one before is in force, as the newest cannot be used: ");
+                text_add(&out, config);
+        }
         /* Paths of others that differ from Git (`truce owners` prints the rule that settles each), and what waits. */
         add_lines("report", value_text(value_getc(row, "reports")), &out);
         add_lines("kept", value_text(value_getc(row, "kept")), &out);

@@ -172,6 +172,8 @@ void metrics_print(const struct agent *agent, int64_t longest_turn_us, struct bu
         agent_stats(agent, &stats);
         head(out, "truce_build_info", "gauge", "Version of truce.");
         buf_addf(out, "truce_build_info{version=\"%s\"} 1\n", TRUCE_VERSION);
+        single(out, "truce_config_stale", "gauge", "1 while the newest configuration cannot be used, and the one before is in force.",
+               agent_config_trouble(agent) != NULL);
         single(out, "truce_loop_longest_turn_seconds", "gauge", "The longest turn of the loop so far.",
                (double)longest_turn_us / 1e6);
         print_sync_status(agent, out);

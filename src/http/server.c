@@ -151,6 +151,10 @@ static void on_timer(void *ctx) {
         run(ctx);
 }
 
+void http_server_set_agent(struct http_server *s, struct agent *agent) {
+        s->agent = agent;
+}
+
 int http_server_new(struct loop *l, struct str listen, struct agent *agent, struct http_server **ret_server,
                     struct err *err) {
         int fd = -1, r = listen_open(listen, LISTEN_ANYWHERE, HTTP_MAX_CONNECTIONS, &fd, err);

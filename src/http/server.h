@@ -25,6 +25,8 @@ struct http_server;
  */
 int http_server_new(struct loop *l, struct str listen, struct agent *agent, struct http_server **ret_server,
                     struct err *err);
+/* Another agent takes the place of the first: before that one is freed. */
+void http_server_set_agent(struct http_server *s, struct agent *agent);
 void http_server_free(struct http_server *s);
 DEFINE_CLEANUP(struct http_server *, http_server_free)
 
