@@ -123,12 +123,11 @@ static void read_ignore(struct reader *r, const struct value_member *m) {
 
 /* The newer form of one setting replaces that of the older one. */
 static bool is_given_by_key(const struct reader *r, struct kind_key key) {
-        struct str name = str_eqc(key.group, "*") && str_eqc(key.kind, "*") ? STR("all") : key.kind;
-        struct str id = arena_strf(r->a, IGNORE "%.*s%s%.*s", STR_FMT(key.group), key.group.n ? "_" : "", STR_FMT(name));
+        bool all = str_eqc(key.group, "*") && str_eqc(key.kind, "*");
+        struct str id = all ? STR("all")
+                            : arena_strf(r->a, "%.*s%s%.*s", STR_FMT(key.group), key.group.n ? "_" : "", STR_FMT(key.kind));
 
-        if (str_eqc(name, "all"))
-                id = STR(IGNORE "all");
-        return value_get(value_getc(r->o->value, "data"), id) != NULL;
+        return value_get(value_getc(r->o->value, "data"), arena_strf(r->a, IGNORE "%.*s", STR_FMT(id))) != NULL;
 }
 
 static void read_nested_ignore(struct reader *r, const struct value_member *m, const char *where, uint32_t line_before,
@@ -232,9 +231,13 @@ static void read_compare_options(struct reader *r, const struct value_member *m)
         uint32_t line_before;
         const struct value *map = config_yaml_in(r, m, COMPARE, &line_before);
 
-        if (map && !value_is(map, VALUE_MAP))
+        if (!map)
+                return;
+        if (!value_is(map, VALUE_MAP)) {
                 reader_error(r, m->line, COMPARE " must be a map, not a %s", value_kind_name(map->kind));
-        for (size_t i = 0; value_is(map, VALUE_MAP) && i < map->map.count; i++)
+                return;
+        }
+        for (size_t i = 0; i < map->map.count; i++)
                 read_compare_option(r, &map->map.members[i], line_before + map->map.members[i].line);
 }
 

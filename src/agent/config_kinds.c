@@ -78,27 +78,35 @@ static void read_member(struct kinds_reader *x, const struct value_member *m) {
                      near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
+/* One element of the list; false: it is about other clusters only. */
+static bool read_element(struct kinds_reader *x, const struct value *map) {
+        x->kinds = (struct manifest_kinds){ 0 };
+        x->elsewhere = false;
+        if (!value_is(map, VALUE_MAP)) {
+                reader_error(x->r, x->line_before + map->line, "%s: an element is a map, not a %s", x->where,
+                             value_kind_name(map->kind));
+                return false;
+        }
+        for (size_t i = 0; i < map->map.count; i++)
+                read_member(x, &map->map.members[i]);
+        return !x->elsewhere;
+}
+
 const struct manifest_kinds *config_read_kinds(struct reader *r, const struct value_member *m, size_t *ret_count) {
         struct kinds_reader x = { .r = r, .where = arena_str(r->a, m->key).p };
         const struct value *list = config_yaml_in(r, m, x.where, &x.line_before);
-        struct manifest_kinds *all = arena_alloc(r->a, (value_count(list) + 1) * sizeof *all);
-        size_t count = 0;
+        struct manifest_kinds *all;
 
-        if (list && !value_is(list, VALUE_LIST))
+        *ret_count = 0;
+        if (!list)
+                return NULL;
+        if (!value_is(list, VALUE_LIST)) {
                 reader_error(r, m->line, "%s must be a list, not a %s", x.where, value_kind_name(list->kind));
-        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++) {
-                const struct value *map = list->list.items[i];
-
-                x.kinds = (struct manifest_kinds){ 0 };
-                x.elsewhere = false;
-                if (!value_is(map, VALUE_MAP))
-                        reader_error(r, x.line_before + map->line, "%s: an element is a map, not a %s", x.where,
-                                     value_kind_name(map->kind));
-                for (size_t k = 0; value_is(map, VALUE_MAP) && k < map->map.count; k++)
-                        read_member(&x, &map->map.members[k]);
-                if (!x.elsewhere)
-                        all[count++] = x.kinds;
+                return NULL;
         }
-        *ret_count = count;
+        all = arena_alloc(r->a, (list->list.count + 1) * sizeof *all);
+        for (size_t i = 0; i < list->list.count; i++)
+                if (read_element(&x, list->list.items[i]))
+                        all[(*ret_count)++] = x.kinds;
         return all;
 }

@@ -109,13 +109,6 @@ static bool holds_identity(struct field_path pattern) {
         return holds;
 }
 
-static bool has_index(struct field_path p) {
-        for (size_t i = 0; i < p.count; i++)
-                if (p.elements[i].kind == PATH_INDEX)
-                        return true;
-        return false;
-}
-
 static void read_path(struct rules_reader *x, const struct value_member *m) {
         struct field_path path, *kept;
         uint32_t line = line_in_file(x, m->line);
@@ -125,7 +118,7 @@ static void read_path(struct rules_reader *x, const struct value_member *m) {
                 reader_error(x->r, line, "%s: path must be a string, not a %s", x->where, value_kind_name(m->value->kind));
         else if (field_path_read(m->value->text, x->r->a, &path, &err) < 0)
                 reader_error(x->r, line, "%s: %s", x->where, err.msg);
-        else if (has_index(path))
+        else if (field_path_has_index(path))
                 reader_error(x->r, line, "%s: path \"%.*s\": list items go by their keys, not by their places: "
                              "[name=\"api\"]", x->where, STR_FMT(m->value->text));
         else if (holds_identity(path))

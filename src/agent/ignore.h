@@ -23,8 +23,7 @@ struct ignore_object {
         struct str group, kind, ns, name;
         bool secret;
         const struct value *desired;
-        const struct value *live;      /* NULL: it does not exist */
-        const struct managed *managed; /* of live */
+        const struct value *live; /* NULL: it does not exist */
         const struct schema *type;
 };
 

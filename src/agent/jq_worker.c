@@ -385,6 +385,10 @@ static bool fits(const struct expected *x, const struct jq_frame *f) {
         }
 }
 
+static bool is_of_program(const struct expected *x) {
+        return x->kind == JQ_FRAME_PROGRAM || x->kind == JQ_FRAME_EVAL;
+}
+
 static int take_answer(struct worker *w, const struct jq_frame *f, struct str payload, struct err *err) {
         struct expected x;
         int r = 0;
@@ -392,7 +396,7 @@ static int take_answer(struct worker *w, const struct jq_frame *f, struct str pa
         if (!is_waiting(w))
                 return err_set(err, ERR_PARSE, "an answer that nobody asked for");
         x = w->expected[w->expected_at];
-        if (!fits(&x, f) || (x.k && x.k->slot != f->slot))
+        if (!fits(&x, f) || (x.k ? x.k->slot != f->slot : is_of_program(&x)))
                 return err_set(err, ERR_PARSE, "an answer to something else");
 
         if (f->kind == JQ_FRAME_DONE)

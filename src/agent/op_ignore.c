@@ -62,8 +62,7 @@ void op_ignore(struct op *op, void (*go_on)(struct op *op, const struct err *err
         op->ignoring = ignore_begin(&(struct ignore_object){ .app = op->app->config, .group = d->gvk.group,
                                                             .kind = d->gvk.kind, .ns = d->ns, .name = d->name,
                                                             .secret = d->secret, .desired = op->in.desired,
-                                                            .live = op->in.live, .managed = &op->managed,
-                                                            .type = op->in.type },
+                                                            .live = op->in.live, .type = op->in.type },
                                    op->arena);
         if (ignore_asks(op->ignoring)) {
                 ignore_ask(op->ignoring, op->app->env.jq, on_found, op);

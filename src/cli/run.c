@@ -317,7 +317,7 @@ static void on_changed(void *ctx, struct session *fresh, const struct err *err) 
 
         if (fresh->config)
                 tell_problems(fresh->config);
-        if (!err)
+        if (!err && fresh->config)
                 fixed = needs_restart(&d->session.config->agent, &fresh->config->agent);
         if (fixed) {
                 err_set(&why, ERR_UNSUPPORTED, "%s cannot change while truce runs: restart it", fixed);

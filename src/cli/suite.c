@@ -194,7 +194,7 @@ static void seek_ignored(struct judging *j) {
         struct ignore_search *s = ignore_begin(
                 &(struct ignore_object){ .app = &j->config->apps[0], .group = o->group, .kind = o->kind, .ns = o->ns,
                                          .name = o->name, .secret = o->secret, .desired = o->value, .live = j->live,
-                                         .managed = &j->owners, .type = j->type },
+                                         .type = j->type },
                 j->a);
 
         if (ignore_asks(s)) {

@@ -181,6 +181,13 @@ struct field_path field_path_join(struct arena *a, struct field_path parent, str
         return (struct field_path){ elements, parent.count + 1 };
 }
 
+bool field_path_has_index(struct field_path p) {
+        for (size_t i = 0; i < p.count; i++)
+                if (p.elements[i].kind == PATH_INDEX)
+                        return true;
+        return false;
+}
+
 struct field_path field_path_dup(struct arena *a, struct field_path p) {
         struct path_element *elements = arena_alloc(a, p.count * sizeof *elements);
 

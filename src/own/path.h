@@ -59,6 +59,8 @@ void path_element_spell(const struct path_element *e, struct buf *out);
 int field_path_from_dotted(struct str text, struct arena *a, struct field_path *ret_path, struct err *err);
 /* The path with one more element, in the arena. */
 struct field_path field_path_join(struct arena *a, struct field_path parent, struct path_element last);
+/* Does it name a list item by its place? */
+bool field_path_has_index(struct field_path p);
 struct field_path field_path_dup(struct arena *a, struct field_path p);
 
 /*

@@ -3,13 +3,6 @@
 
 #include "own/path_read.h"
 
-static bool has_index(struct field_path p) {
-        for (size_t i = 0; i < p.count; i++)
-                if (p.elements[i].kind == PATH_INDEX)
-                        return true;
-        return false;
-}
-
 static const struct fieldset *set_of(const struct path_list *paths, struct arena *a) {
         const struct fieldset *set = &fieldset_empty;
 
@@ -36,9 +29,9 @@ struct tolerance tolerate(const struct value *desired, const struct value *live,
         for (size_t i = 0; i < count; i++) {
                 const struct ignored_path *p = &paths[i];
 
-                if (!p->at_sync && (p->in_git || !has_index(p->path)))
+                if (!p->at_sync && (p->in_git || !field_path_has_index(p->path)))
                         path_list_add(&of_git, a, p->path);
-                if (!p->at_sync && (p->in_live || !has_index(p->path)))
+                if (!p->at_sync && (p->in_live || !field_path_has_index(p->path)))
                         path_list_add(&of_live, a, p->path);
         }
         if (!of_git.count && !of_live.count)
