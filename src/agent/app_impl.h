@@ -56,7 +56,9 @@ struct item {
         bool lost;              /* FAILED because the API server could not be reached */
         unsigned attempts;      /* failures in a row */
         int64_t ended_ms;       /* of the last attempt */
-        int64_t stray_until_ms; /* an apply that was given up may arrive so long, and undo what came after it */
+        char *stray;            /* text of an apply that was given up, and may arrive all the same; NULL: none */
+        struct hash128 stray_desired; /* of what Git wanted then */
+        int64_t stray_until_ms; /* not later than that */
         struct item_hold *holds; /* paths that are not taken back yet */
         size_t hold_count, hold_cap;
         bool hold_begins;       /* what can be held and is not yet begins its hold with the next decision */
@@ -181,8 +183,11 @@ void item_finish_unstarted(struct item *item, enum item_state state, enum outcom
                            const char *reason);
 /* Says whether the next op on it may write: without self-heal drift is only looked at. */
 void item_look_or_heal(struct item *item);
-/* An apply of it was given up, and may arrive all the same: what that undoes is no drift, and put right without self-heal, too. */
-void item_note_stray(struct item *item);
+/*
+ * An apply of it was given up, and may arrive all the same. Where the live object is then what that apply makes of it, it is no
+ * drift, and put right without self-heal, too.
+ */
+void item_note_stray(struct item *item, const struct value *body, struct arena *scratch);
 /*
  * What fails is not tried with every change of its status, only after a pause that grows with the failures: also what
  * the server calls invalid, for a change may be the cure. False when it may be tried now.

@@ -4,6 +4,7 @@
  */
 #include "agent/app_impl.h"
 
+#include "base/json.h"
 #include "diff/print.h"
 #include "diff/text.h"
 #include "diff/title.h"
@@ -20,6 +21,7 @@ void item_free(void *p) {
         fight_book_done(&item->fights);
         free(item->awaited_rv);
         free(item->lease);
+        free(item->stray);
         free(item->previous);
         free(item->report);
         free(item->kept);
@@ -244,8 +246,45 @@ bool item_is_too_soon(struct item *item) {
         return true;
 }
 
-void item_note_stray(struct item *item) {
+static struct hash128 desired_hash(const struct item *item) {
+        static const struct hash_key no_key;
+
+        return hash128(&no_key, item->desired->text);
+}
+
+void item_note_stray(struct item *item, const struct value *body, struct arena *scratch) {
+        free(item->stray);
+        item->stray = str_dup(value_canonical(scratch, body));
+        item->stray_desired = desired_hash(item);
         item->stray_until_ms = loop_now_ms(item->app->env.loop) + STRAY_MS;
+}
+
+/* One that says what Git says now undoes nothing. */
+static bool may_undo(const struct item *item) {
+        return item->stray && item->stray_until_ms > loop_now_ms(item->app->env.loop) &&
+               !hash128_eq(item->stray_desired, desired_hash(item));
+}
+
+/* Does the live object hold all that the apply said? A person's edit of any of it shows that it is not what happened last. */
+static bool holds(const struct value *live, const struct value *body, const struct schema *type, struct arena *a) {
+        const struct fieldset *set = fieldset_of_value(body, type, a, NULL);
+        const struct value *have = own_project(live, set, type, a), *said = own_project(body, set, type, a);
+
+        return have && said && value_equal(have, said);
+}
+
+static bool is_what_a_stray_made(struct item *item) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct app *app = item->app;
+        const struct desired *d = item->desired;
+        struct cluster_kind *kind = cluster_find_kind(app->env.cluster, d->gvk);
+        const struct live *live = kind ? cluster_find(kind, d->ns, d->name) : NULL;
+        const struct value *body;
+        struct managed owners;
+
+        if (!live || !may_undo(item) || json_parse(str_from(item->stray), a, &body, NULL) < 0)
+                return false;
+        return holds(live_value(live, a, &owners), body, types_find(app->types, kind).schema, a);
 }
 
 /* Without self-heal what this commit has brought about is only looked at; what it has not yet is still applied. */
@@ -253,8 +292,7 @@ void item_look_or_heal(struct item *item) {
         const struct app *app = item->app;
 
         if (item->state == ITEM_SYNCED || item->state == ITEM_OUT_OF_SYNC)
-                item->look_only = app->mode == DECIDE_AUTO && !app->config->self_heal &&
-                                  item->stray_until_ms <= loop_now_ms(app->env.loop);
+                item->look_only = app->mode == DECIDE_AUTO && !app->config->self_heal && !is_what_a_stray_made(item);
 }
 
 void item_finish(struct item *item, enum item_state state, const struct outcome *outcome, const struct err *err) {

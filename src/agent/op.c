@@ -21,7 +21,7 @@ void op_free(struct op *op) {
         if (!op)
                 return;
         if (op->call && op->await == OP_APPLY)
-                item_note_stray(op->item);
+                item_note_stray(op->item, op->decision.body, op->arena);
         kube_op_cancel(op->call);
         ignore_cancel(op->ignoring);
         loop_timer_free(op->again);

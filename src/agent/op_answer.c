@@ -190,7 +190,7 @@ static void refused(struct op *op, const struct kube_result *result) {
         }
         if (err.code == ERR_TIMEOUT || err.code == ERR_UNREACHABLE) {
                 if (op->await == OP_APPLY)
-                        item_note_stray(op->item);
+                        item_note_stray(op->item, op->decision.body, op->arena);
                 read_again(op, &err);
                 return;
         }
