@@ -229,11 +229,13 @@ static void tell_blockers(struct victim *v, const struct live *live) {
         app_tell_waiting(v->run->app, &v->told, what.p);
 }
 
+/* An answer may be older than the object that stands there by now: another application may have made one of its name. */
 static void not_there(struct victim *v) {
         struct cluster_kind *k;
         struct kube_location at;
+        const struct live *live = locate(v, &k, &at) ? cluster_find(k, at.namespace, at.name) : NULL;
 
-        if (locate(v, &k, &at))
+        if (live && (!v->uid || strcmp(live->uid, v->uid) == 0))
                 cluster_drop(k, at.namespace, at.name);
         gone(v);
 }

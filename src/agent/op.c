@@ -30,6 +30,7 @@ void op_free(struct op *op) {
         type_release(&op->type);
         arena_free(op->removed_arena);
         free(op->before);
+        free(op->asked_rv);
         free(op);
 }
 

@@ -39,6 +39,14 @@ static void read_again(struct op *op, const struct err *err) {
         loop_timer_start(op->again, wait_ms);
 }
 
+/* An answer may be older than what came meanwhile: a watch, or what another application wrote. */
+static bool is_as_asked(const struct op *op) {
+        const struct desired *d = op->item->desired;
+        const struct live *known = cluster_find(op->kind, d->ns, d->name);
+
+        return known && op->asked_rv ? strcmp(known->rv, op->asked_rv) == 0 : !known && !op->asked_rv;
+}
+
 void op_got(void *ctx, const struct kube_result *result) {
         struct op *op = ctx;
         const struct desired *d = op->item->desired;
@@ -47,7 +55,8 @@ void op_got(void *ctx, const struct kube_result *result) {
         received(op);
         op->item->read_first = false;
         if (err.code == ERR_NOTFOUND && !result->status.not_served) {
-                cluster_drop(op->kind, d->ns, d->name);
+                if (is_as_asked(op))
+                        cluster_drop(op->kind, d->ns, d->name);
                 op_begin_round(op, STR(""));
                 return;
         }

@@ -24,7 +24,11 @@ static struct kube_location location(const struct op *op) {
 
 void op_get(struct op *op) {
         struct kube_location at = location(op);
+        const struct desired *d = op->item->desired;
+        const struct live *known = cluster_find(op->kind, d->ns, d->name);
 
+        free(op->asked_rv);
+        op->asked_rv = known ? str_dup(str_from(known->rv)) : NULL;
         op->await = OP_GET;
         op->app->counts.requests++;
         sent(op, kube_client_get(op->app->env.client, &at, 0, op_got, op));
