@@ -9,6 +9,13 @@ static bool app_is_done(const struct oneshot *o, const struct app *app) {
         return !o->wait || (app_is_observed(app) && app_sync_status(app) == APP_SYNCED) || app_is_final(app);
 }
 
+static bool all_are_synced(const struct oneshot *o) {
+        for (size_t i = 0; i < agent_app_count(o->agent); i++)
+                if (app_sync_status(agent_app(o->agent, i)) != APP_SYNCED)
+                        return false;
+        return true;
+}
+
 static void check_end(struct oneshot *o) {
         size_t done = 0;
 
@@ -17,8 +24,11 @@ static void check_end(struct oneshot *o) {
 
                 done += o->ended[i] || app_is_done(o, app);
         }
-        if (done >= agent_app_count(o->agent))
-                loop_stop(o->session.loop);
+        if (done < agent_app_count(o->agent) || o->over)
+                return;
+        o->over = true;
+        o->synced = all_are_synced(o);
+        loop_stop(o->session.loop);
 }
 
 /* False when it had ended before. */
@@ -111,6 +121,12 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
         loop_stop(o->session.loop);
 }
 
+static void on_remark(void *ctx, struct app *app, const char *place, const char *text) {
+        struct oneshot *o = ctx;
+
+        o->hooks.remark(o->ctx, app, place, text);
+}
+
 static void on_timeout(void *ctx) {
         struct oneshot *o = ctx;
 
@@ -119,7 +135,8 @@ static void on_timeout(void *ctx) {
 }
 
 int oneshot_open(struct oneshot *o, struct err *err) {
-        static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble };
+        static const struct agent_hooks hooks = { on_outcome,  on_waiting, on_revision, on_settled,
+                                                  on_observed, on_trouble, on_remark };
         struct agent_options options = {
                 .read_only = o->mode == DECIDE_DIFF, .watch_only = o->watch_only, .foretell = o->foretell, .poll_once = true
         };

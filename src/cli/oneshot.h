@@ -23,6 +23,8 @@ struct oneshot {
         bool *ended;                 /* of each application: nothing more is to be expected of it */
         struct err *lacking;         /* of each: its repository lacks --revision, it seems; code 0: not so */
         size_t rejected;             /* those that ended without a commit in force, or an inventory */
+        bool over;                   /* all has ended */
+        bool synced;                 /* all was synced then: what changes afterwards is no matter of this run */
         bool timed_out;
         struct err err;              /* why it could not be done; code 0 otherwise */
 };

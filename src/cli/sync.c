@@ -104,12 +104,10 @@ static void set_options(struct sync *s) {
 
 static int finish(struct sync *s) {
         struct oneshot *o = &s->oneshot;
-        bool synced = o->rejected == 0 && !s->prune_stopped;
+        bool synced = o->rejected == 0 && !s->prune_stopped && o->synced;
 
         if (o->err.code)
                 return session_fail(&o->err);
-        for (size_t i = 0; i < agent_app_count(o->agent); i++)
-                synced &= app_sync_status(agent_app(o->agent, i)) == APP_SYNCED;
         if (o->timed_out)
                 show_timed_out(s->show, o->timeout_ms);
         int exit_code = o->timed_out ? CLI_TIMED_OUT : o->rejected ? CLI_ERROR : synced ? CLI_OK : CLI_DIFFERENT;

@@ -133,8 +133,20 @@ an_application_that_goes_leaves_its_objects() {
 	sleep 2
 	is two key git || fail 'the objects of an application that left the configuration have gone'
 	agent_stop
+}
+
+# Also by commands that look once.
+a_rule_that_does_nothing_is_told() {
+	application one '[{kind: Secret, jsonPointers: [/data]}]' >"$WORK/etc/one.yaml"
+	truce diff
+	assert_eq 0 "$RC" 'exit status of diff'
+	says 'one.yaml:8: this ignore rule has no effect: the application has no object that it speaks of'
+	truce sync
+	assert_eq 0 "$RC" 'exit status of sync'
+	says 'one.yaml:8: this ignore rule has no effect'
 	sandbox_end
 }
 
 run_cases it_begins_with_one_application a_new_application_is_run a_new_rule_counts a_bad_one_is_not_taken_and_told \
-	a_good_one_after_it_is_taken what_needs_a_restart_is_told an_application_that_goes_leaves_its_objects
+	a_good_one_after_it_is_taken what_needs_a_restart_is_told an_application_that_goes_leaves_its_objects \
+	a_rule_that_does_nothing_is_told
