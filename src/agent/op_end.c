@@ -103,7 +103,7 @@ static const struct value *before_value(struct op *op) {
 
 /* Also one may have begun since it was decided. */
 static bool hold_runs(const struct op *op) {
-        return op->in.replicas_hold || op->item->hold_begins;
+        return op->decision.held_count > 0 || op->item->hold_begins;
 }
 
 /*
