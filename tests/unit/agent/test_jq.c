@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluation and questions, on the engine in process and in virtual time; what the worker adds is in test_jq_worker.c. */
-#include "jq_test.h"
+#include "jq_fixture.h"
 
 #include "base/limits.h"
-
-struct fixture {
-        struct loop *l;
-        struct jq_engine *engine;
-        struct answers *to;
-};
 
 static int setup(void **state) {
         struct fixture *f = mem_zalloc(sizeof *f);
@@ -19,18 +13,6 @@ static int setup(void **state) {
         *state = f;
         return 0;
 }
-
-static int teardown(void **state) {
-        struct fixture *f = *state;
-
-        jq_engine_free(f->engine);
-        answers_free(f->to);
-        loop_free(f->l);
-        free(f);
-        return 0;
-}
-
-static const char pod[] = "{\"spec\":{\"containers\":[{\"name\":\"a\"},{\"name\":\"b\",\"env\":[1,2,3]}],\"x\":null}}";
 
 /* ---- paths ---- */
 

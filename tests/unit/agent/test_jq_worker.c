@@ -3,7 +3,7 @@
  * The worker on the real loop: expressions that take it down, and children that are no workers at all. Nothing here is
  * timed; how long the longest turn was and how much memory is used is printed for people.
  */
-#include "jq_test.h"
+#include "jq_fixture.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,12 +11,6 @@
 
 #include "agent/jq_impl.h"
 #include "base/limits.h"
-
-struct fixture {
-        struct loop *l;
-        struct jq_engine *engine;
-        struct answers *to;
-};
 
 static int setup(void **state) {
         struct fixture *f = mem_zalloc(sizeof *f);
@@ -28,17 +22,6 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        struct fixture *f = *state;
-
-        jq_engine_free(f->engine);
-        answers_free(f->to);
-        loop_free(f->l);
-        free(f);
-        return 0;
-}
-
-static const char pod[] = "{\"spec\":{\"containers\":[{\"name\":\"a\"},{\"name\":\"b\",\"env\":[1,2,3]}],\"x\":null}}";
 #define B_PATHS "[[\"spec\",\"containers\",1]]"
 #define SELECT_B ".spec.containers[] | select(.name == \"b\")"
 
