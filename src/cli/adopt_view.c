@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `truce adopt` for people: a table of the objects, then what there is to say, worst last, where the eye ends. */
 #include "cli/adopt_view_impl.h"
+#include "cli/grid.h"
 #include "cli/words.h"
 
 #include "diff/text.h"
 #include "diff/title.h"
 
-#define CELLS 6
 #define CELL_COLUMNS 46
 #define NAMES_SHOWN 6
 
@@ -98,49 +98,24 @@ static struct str sync_cell(const struct view *v, const struct adopt_object *o) 
         return str_from(adopt_fate_word(o->fate));
 }
 
-struct line {
-        struct str cells[CELLS];
-        bool loud;
-};
-
-static void add_line(const struct view *v, const struct line *line, const size_t *widths) {
-        if (line->loud)
-                view_loud(v, true);
-        for (size_t i = 0; i < CELLS; i++) {
-                size_t from = v->out->n;
-
-                buf_add(v->out, line->cells[i]);
-                if (i + 1 < CELLS)
-                        text_pad(v->out, from, widths[i] + 2);
-        }
-        if (line->loud)
-                view_loud(v, false);
-        buf_addch(v->out, '\n');
-}
-
 static void add_table(const struct view *v, const struct app *app) {
+        const struct str titles[] = { STR("object"), STR("today"), STR("paths that change hands"),
+                                             STR("shared then"), STR("values"), STR("next sync") };
         const struct adopt_report *r = v->report;
-        struct line *lines = arena_zalloc(v->arena, (r->count + 1) * sizeof *lines);
-        size_t widths[CELLS] = { 0 }, count = 1;
+        struct grid table = grid_make(v->arena, ARRAY_LEN(titles));
 
-        lines[0] = (struct line){ .cells = { STR("object"), STR("today"), STR("paths that change hands"), STR("shared then"),
-                                             STR("values"), STR("next sync") } };
+        grid_add(&table, titles, false);
         for (size_t i = 0; i < r->count; i++) {
                 const struct adopt_object *o = r->objects[i];
-
-                if (o->app != app)
-                        continue;
-                lines[count++] = (struct line){
-                        { title_of(v, o), today_cell(v, o), shares_cell(v, o, HAND_CHANGES), shares_cell(v, o, HAND_SHARED),
-                          number_cell(v, view_count_of(o, ADOPT_VALUE)), sync_cell(v, o) },
-                        adopt_object_asks(o),
+                const struct str cells[ARRAY_LEN(titles)] = {
+                        title_of(v, o), today_cell(v, o), shares_cell(v, o, HAND_CHANGES), shares_cell(v, o, HAND_SHARED),
+                        number_cell(v, view_count_of(o, ADOPT_VALUE)), sync_cell(v, o),
                 };
+
+                if (o->app == app)
+                        grid_add(&table, cells, adopt_object_asks(o));
         }
-        for (size_t i = 0; i < count; i++)
-                for (size_t k = 0; k < CELLS; k++)
-                        widen(&widths[k], text_columns(lines[i].cells[k]));
-        for (size_t i = 0; i < count; i++)
-                add_line(v, &lines[i], widths);
+        grid_print(&table, "", v->style->color, v->out);
 }
 
 static void add_app(const struct view *v, size_t at) {

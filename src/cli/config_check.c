@@ -8,6 +8,7 @@
 
 #include "base/option.h"
 #include "cli/cli.h"
+#include "cli/grid.h"
 #include "cli/session.h"
 #include "cli/words.h"
 #include "diff/text.h"
@@ -191,6 +192,13 @@ static struct str text_of(const struct value *row, const char *key) {
         return value_text(value_getc(row, key));
 }
 
+static struct str safe(struct str text, struct arena *a) {
+        _cleanup_(buf_done) struct buf out = buf_make(OUTPUT_MAX_BYTES);
+
+        text_add(&out, text);
+        return arena_str(a, buf_str(&out));
+}
+
 /* The texts of a list, with commas. */
 static void add_list(struct buf *out, const struct value *list, const char *before) {
         for (size_t i = 0; i < value_count(list); i++) {
@@ -199,94 +207,82 @@ static void add_list(struct buf *out, const struct value *list, const char *befo
         }
 }
 
-static void print_app(const struct value *row, struct buf *out) {
-        buf_addc(out, "  ");
-        text_add(out, text_of(row, "name"));
-        buf_addc(out, "   ");
-        text_add(out, text_of(row, "source"));
-        if (text_of(row, "namespace").n) {
-                buf_addc(out, " → ");
-                text_add(out, text_of(row, "namespace"));
-        }
-        buf_addc(out, "   ");
-        text_add(out, text_of(row, "policy"));
-        buf_addc(out, "   ");
-        text_add(out, text_of(row, "at"));
-        buf_addch(out, '\n');
+static void app_cells(const struct value *row, struct arena *a, struct str *cells) {
+        struct str source = text_of(row, "source"), ns = text_of(row, "namespace");
+
+        cells[0] = safe(text_of(row, "name"), a);
+        cells[1] = safe(ns.n ? arena_strf(a, "%.*s → %.*s", STR_FMT(source), STR_FMT(ns)) : source, a);
+        cells[2] = safe(text_of(row, "policy"), a);
+        cells[3] = safe(text_of(row, "at"), a);
 }
 
-static void print_rule(const struct value *row, struct buf *out) {
+static struct str ignored_text(const struct value *row, struct arena *a) {
+        _cleanup_(buf_done) struct buf out = buf_make(OUTPUT_MAX_BYTES);
+
+        add_list(&out, value_getc(row, "jsonPointers"), "");
+        add_list(&out, value_getc(row, "jqPathExpressions"), out.n ? ", " : "");
+        add_list(&out, value_getc(row, "managedFieldsManagers"), out.n ? ", what is owned by " : "what is owned by ");
+        return arena_str(a, buf_str(&out));
+}
+
+static void rule_cells(const struct value *row, struct arena *a, struct str *cells) {
         struct str app = text_of(row, "application");
 
-        buf_addc(out, "  ");
-        text_add(out, app.n ? app : STR("all applications"));
-        buf_addc(out, "   ");
-        text_add(out, text_of(row, "objects"));
-        add_list(out, value_getc(row, "jsonPointers"), "   ");
-        add_list(out, value_getc(row, "jqPathExpressions"), "   ");
-        add_list(out, value_getc(row, "managedFieldsManagers"), "   what is owned by ");
-        if (text_of(row, "counts").n) {
-                buf_addc(out, "   ");
-                text_add(out, text_of(row, "counts"));
-        }
-        buf_addc(out, "   ");
-        text_add(out, text_of(row, "at"));
-        buf_addch(out, '\n');
+        cells[0] = app.n ? safe(app, a) : STR("all applications");
+        cells[1] = safe(text_of(row, "objects"), a);
+        cells[2] = ignored_text(row, a);
+        cells[3] = text_of(row, "counts");
+        cells[4] = safe(text_of(row, "at"), a);
 }
 
-static void print_irrelevant(const struct value *row, struct buf *out) {
-        buf_addc(out, "  ");
-        text_add(out, text_of(row, "key"));
-        buf_addc(out, "   ");
-        text_add(out, text_of(row, "at"));
-        buf_addch(out, '\n');
+static void irrelevant_cells(const struct value *row, struct arena *a, struct str *cells) {
+        cells[0] = safe(text_of(row, "key"), a);
+        cells[1] = safe(text_of(row, "at"), a);
 }
 
-static void print_problem(const struct value *row, struct buf *out) {
-        struct str app = text_of(row, "application");
+static void problem_cells(const struct value *row, struct arena *a, struct str *cells) {
+        struct str app = text_of(row, "application"), at = text_of(row, "at"), message = text_of(row, "message");
 
-        buf_addc(out, "  ");
-        text_add(out, text_of(row, "severity"));
-        buf_addc(out, "  ");
-        text_add(out, text_of(row, "at"));
-        buf_addc(out, ": ");
-        if (app.n) {
-                text_add(out, app);
-                buf_addc(out, ": ");
-        }
-        text_add(out, text_of(row, "message"));
-        buf_addch(out, '\n');
+        cells[0] = text_of(row, "severity");
+        cells[1] = safe(app.n ? arena_strf(a, "%.*s: %.*s: %.*s", STR_FMT(at), STR_FMT(app), STR_FMT(message))
+                              : arena_strf(a, "%.*s: %.*s", STR_FMT(at), STR_FMT(message)),
+                        a);
 }
 
 static const struct {
         const char *key, *title;
-        void (*print)(const struct value *row, struct buf *out);
+        size_t columns;
+        void (*cells)(const struct value *row, struct arena *a, struct str *cells);
 } sections[] = {
-        { "applications", "Applications", print_app },
-        { "ignoreRules", "Ignored", print_rule },
-        { "irrelevant", "No meaning here", print_irrelevant },
-        { "problems", "To be looked at", print_problem },
+        { "applications", "Applications", 4, app_cells },
+        { "ignoreRules", "Ignored", 5, rule_cells },
+        { "irrelevant", "No meaning here", 2, irrelevant_cells },
+        { "problems", "To be looked at", 2, problem_cells },
 };
 
-static void print_section(const struct value *rows, size_t section, struct buf *out) {
-        size_t before = out->n, begin;
+static void print_section(const struct value *rows, size_t section, struct arena *a, struct buf *out) {
+        struct grid grid = grid_make(a, sections[section].columns);
 
-        buf_addf(out, "%s%s\n", before ? "\n" : "", sections[section].title);
-        begin = out->n;
-        for (size_t i = 0; i < value_count(rows); i++)
-                sections[section].print(rows->list.items[i], out);
-        if (out->n == begin)
-                buf_truncate(out, before);
+        for (size_t i = 0; i < value_count(rows); i++) {
+                struct str cells[GRID_MAX_COLUMNS];
+
+                sections[section].cells(rows->list.items[i], a, cells);
+                grid_add(&grid, cells, false);
+        }
+        if (!grid.count)
+                return;
+        buf_addf(out, "%s%s\n", out->n ? "\n" : "", sections[section].title);
+        grid_print(&grid, "  ", false, out);
 }
 
-static void print_model(const struct value *model, int output) {
+static void print_model(const struct value *model, int output, struct arena *a) {
         _cleanup_(buf_done) struct buf out = buf_make(OUTPUT_MAX_BYTES);
 
         if (output == 1) {
                 words_add_json(model, &out);
         } else {
                 for (size_t i = 0; i < ARRAY_LEN(sections); i++)
-                        print_section(value_getc(model, sections[i].key), i, &out);
+                        print_section(value_getc(model, sections[i].key), i, a, &out);
         }
         fputs(out.p, stdout);
 }
@@ -317,7 +313,7 @@ static int check(const struct str *paths, size_t count, int output, struct err *
         }
         if (r < 0 && r != ERR_INVAL)
                 return r;
-        print_model(model_of(c, a), output);
+        print_model(model_of(c, a), output, a);
         return exit_status(c);
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/owners_view.h"
 
+#include "cli/grid.h"
 #include "diff/print.h"
 #include "diff/text.h"
 #include "diff/title.h"
 #include "diff/when.h"
 
-#define PATH_COLUMNS 52
-#define CELLS 5
+#define PATH_COLUMNS   52
+#define OWNERS_COLUMNS 5
 
 /* --- cells ------------------------------------------------------------------------------------------------------ */
 
@@ -131,12 +132,6 @@ void owners_view_by(const struct app_explanation *x, const struct explain_row *r
 
 /* --- the table -------------------------------------------------------------------------------------------------- */
 
-/* A row's cells, and whether it stands out. */
-struct line {
-        struct str cells[CELLS];
-        bool loud;
-};
-
 static struct str kept(struct buf *cell, struct arena *a) {
         struct str text = arena_str(a, buf_str(cell));
 
@@ -144,44 +139,20 @@ static struct str kept(struct buf *cell, struct arena *a) {
         return text;
 }
 
-static struct line line_for(const struct owners_view *v, const struct explain_row *r, struct arena *a) {
+static void add_row(struct grid *t, const struct owners_view *v, const struct explain_row *r) {
         _cleanup_(buf_done) struct buf cell = buf_make(64 * 1024);
-        struct line line = { .loud = explain_is_report(r) };
+        struct str cells[OWNERS_COLUMNS];
 
         owners_view_path(r->path, v->all ? SIZE_MAX : PATH_COLUMNS, &cell);
-        line.cells[0] = kept(&cell, a);
+        cells[0] = kept(&cell, t->arena);
         owners_view_owner(r, &cell);
-        line.cells[1] = kept(&cell, a);
+        cells[1] = kept(&cell, t->arena);
         owners_view_since(r, v->now_ms, &cell);
-        line.cells[2] = kept(&cell, a);
-        line.cells[3] = str_from(owners_view_fate(r));
+        cells[2] = kept(&cell, t->arena);
+        cells[3] = str_from(owners_view_fate(r));
         owners_view_by(v->object, r, &cell);
-        line.cells[4] = kept(&cell, a);
-        return line;
-}
-
-static void measure(const struct line *line, size_t *widths) {
-        for (size_t i = 0; i < CELLS; i++) {
-                size_t columns = text_columns(line->cells[i]);
-
-                if (columns > widths[i])
-                        widths[i] = columns;
-        }
-}
-
-/* Colour repeats what the text says: what waits for a word stands out. */
-static void add_line(const struct owners_view *v, const struct line *line, const size_t *widths, struct buf *out) {
-        bool loud = v->color && line->loud;
-
-        buf_addc(out, loud ? "\033[33m" : "");
-        for (size_t i = 0; i < CELLS; i++) {
-                size_t from = out->n;
-
-                buf_add(out, line->cells[i]);
-                if (i + 1 < CELLS)
-                        text_pad(out, from, widths[i] + 2);
-        }
-        buf_addf(out, "%s\n", loud ? "\033[0m" : "");
+        cells[4] = kept(&cell, t->arena);
+        grid_add(t, cells, explain_is_report(r));
 }
 
 static struct policy_object object_of(const struct owners_view *v) {
@@ -230,23 +201,22 @@ static void add_state(const struct owners_view *v, struct buf *out) {
 }
 
 void owners_view_table(const struct owners_view *v, struct buf *out) {
+        const struct str titles[OWNERS_COLUMNS] = { STR("path"), STR("owner"), STR("since"),
+                                                           STR("truce"), STR("by") };
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct explanation rows = rows_of(v, a);
-        struct line *lines = arena_zalloc(a, (rows.count + 1) * sizeof *lines);
-        size_t widths[CELLS] = { 0 }, count = 1, quiet = 0;
+        struct grid table = grid_make(a, OWNERS_COLUMNS);
+        size_t quiet = 0;
 
-        lines[0] = (struct line){ .cells = { STR("path"), STR("owner"), STR("since"), STR("truce"), STR("by") } };
+        grid_add(&table, titles, false);
         for (size_t i = 0; i < rows.count; i++) {
                 if (v->all || !is_quiet(&rows.rows[i]))
-                        lines[count++] = line_for(v, &rows.rows[i], a);
+                        add_row(&table, v, &rows.rows[i]);
                 else
                         quiet += rows.rows[i].leaves;
         }
-        for (size_t i = 0; i < count; i++)
-                measure(&lines[i], widths);
         add_state(v, out);
-        for (size_t i = 0; i < count; i++)
-                add_line(v, &lines[i], widths, out);
+        grid_print(&table, "", v->color, out);
         if (quiet)
                 buf_addf(out, "%zu more %s the API server's defaults, which nobody owns (--all)\n", quiet,
                          quiet == 1 ? "path is one of" : "paths are");
