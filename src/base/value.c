@@ -587,6 +587,22 @@ void value_print_pretty(const struct value *v, unsigned indent, struct buf *out)
         print_value(&(struct printer){ .out = out, .indent = indent }, v, 0);
 }
 
+/* Outside strings these characters do not occur. */
+void value_print_go(const struct value *v, struct buf *out) {
+        _cleanup_(buf_done) struct buf plain = buf_make(out->max);
+
+        value_print(v, &plain);
+        for (size_t i = 0; i < plain.n; i++) {
+                char c = plain.p[i];
+
+                if (c == '<' || c == '>' || c == '&')
+                        buf_addf(out, "\\u%04x", (unsigned)c);
+                else
+                        buf_addch(out, c);
+        }
+        out->overflow |= plain.overflow;
+}
+
 struct str value_canonical(struct arena *a, const struct value *v) {
         _cleanup_(buf_done) struct buf out = buf_make(SIZE_MAX / 4);
 

@@ -127,6 +127,8 @@ int value_cmp(const struct value *a, const struct value *b);
 
 /* Canonical text: compact JSON, keys sorted bytewise, minimal escapes ("/" and non-ASCII stay as they are). */
 void value_print(const struct value *v, struct buf *out);
+/* The same as Go's encoding/json writes it: <, > and & in strings as \u003c, \u003e and \u0026. */
+void value_print_go(const struct value *v, struct buf *out);
 /* Canonical text in the arena, which ends in NUL. */
 struct str value_canonical(struct arena *a, const struct value *v);
 /* Hash of the canonical text, in which equal numbers are written alike. */

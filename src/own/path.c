@@ -120,24 +120,6 @@ int path_element_parse(struct str text, struct arena *a, struct path_element *re
         return err_set(err, ERR_PARSE, "unknown path element \"%.*s\"", STR_FMT(text));
 }
 
-/* Go's encoding escapes these inside JSON strings; outside strings they do not occur. */
-static void add_go_json(const struct value *v, struct buf *out) {
-        struct buf plain = buf_make(out->max);
-
-        value_print(v, &plain);
-        for (size_t i = 0; i < plain.n; i++) {
-                char c = plain.p[i];
-
-                if (c == '<' || c == '>' || c == '&')
-                        buf_addf(out, "\\u%04x", (unsigned)c);
-                else
-                        buf_addch(out, c);
-        }
-        if (plain.overflow)
-                out->overflow = true;
-        buf_done(&plain);
-}
-
 void path_element_spell(const struct path_element *e, struct buf *out) {
         switch (e->kind) {
         case PATH_FIELD:
@@ -146,11 +128,11 @@ void path_element_spell(const struct path_element *e, struct buf *out) {
                 return;
         case PATH_KEY:
                 buf_addc(out, "k:");
-                add_go_json(e->value, out);
+                value_print_go(e->value, out);
                 return;
         case PATH_VALUE:
                 buf_addc(out, "v:");
-                add_go_json(e->value, out);
+                value_print_go(e->value, out);
                 return;
         case PATH_INDEX:
                 buf_addf(out, "i:%lld", (long long)e->index);

@@ -106,9 +106,8 @@ bool ssa_last_applied_allows(const struct ssa_run *r, const struct value *live, 
 /* Keeps the annotation of `object`, if it has one, up to date with `config`. */
 const struct value *ssa_last_applied_update(const struct value *object, const struct value *config, struct arena *a);
 
-/* A text in Go's %q and JSON spellings (ssa_text.c). */
+/* A text in Go's %q spelling (ssa_text.c). */
 void ssa_add_quoted(struct str text, struct buf *out);
-void ssa_add_json(const struct value *v, struct buf *out);
 /* As Go prints a value of an unstructured object: %v, %#v and %T. */
 void ssa_add_go(const struct value *v, struct buf *out);
 void ssa_add_go_syntax(const struct value *v, struct buf *out);

@@ -72,7 +72,7 @@ const struct value *ssa_last_applied_update(const struct value *object, const st
 
         if (last_applied_of(object).n == 0)
                 return object;
-        ssa_add_json(value_with_path(a, config, annotations_path, ARRAY_LEN(annotations_path), NULL), &text);
+        value_print_go(value_with_path(a, config, annotations_path, ARRAY_LEN(annotations_path), NULL), &text);
         buf_addch(&text, '\n');
         const struct value *new = value_with_path(a, object, annotations_path, ARRAY_LEN(annotations_path),
                                                   value_string(a, buf_str(&text), 0));

@@ -18,7 +18,7 @@ static void add_member(struct buf *b, const char *name, struct str text) {
         if (text.n == 0)
                 return;
         buf_addf(b, "%s\"%s\":", b->n > 1 ? "," : "", name);
-        ssa_add_json(&v, b);
+        value_print_go(&v, b);
 }
 
 struct ssa_entry ssa_entry_make(struct managed_entry e, struct arena *a) {

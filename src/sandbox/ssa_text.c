@@ -19,22 +19,6 @@ void ssa_add_quoted(struct str text, struct buf *out) {
         buf_addch(out, '"');
 }
 
-void ssa_add_json(const struct value *v, struct buf *out) {
-        _cleanup_(buf_done) struct buf plain = buf_make(out->max);
-
-        value_print(v, &plain);
-        for (size_t i = 0; i < plain.n; i++) {
-                char c = plain.p[i];
-
-                if (c == '<' || c == '>' || c == '&')
-                        buf_addf(out, "\\u%04x", (unsigned)c);
-                else
-                        buf_addch(out, c);
-        }
-        if (plain.overflow)
-                out->overflow = true;
-}
-
 /* The shortest decimal that reads back as the same number. */
 static void shortest(double number, char *text, size_t size) {
         for (int digits = 1; digits <= 17; digits++) {
