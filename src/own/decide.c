@@ -431,25 +431,31 @@ static void mask_tolerated(struct desk *d) {
         }
 }
 
+void desk_mask(struct desk *d) {
+        d->masked = d->out.effective;
+        if (d->in->mode == DECIDE_AUTO)
+                return;
+        struct path_list give = due_handovers(d);
+        mask(d, &give);
+        mask_tolerated(d);
+}
+
 /* Ownership that must move before anything is applied. Sets the verdict when it does; ret < 0 on errors. */
 static int move_ownership(struct desk *d, struct err *err) {
-        struct path_list give = due_handovers(d), back = due_take_backs(d);
-        bool act = d->in->mode == DECIDE_AUTO;
         int res = 0;
 
-        if (give.count && act) {
+        desk_mask(d);
+        if (d->in->mode != DECIDE_AUTO)
+                return 0;
+        struct path_list give = due_handovers(d), back = due_take_backs(d);
+        if (give.count) {
                 res = handover_give(d->in->live, give.paths, give.count, d->arena, &d->out.patch, &d->out.after, err);
                 send_patch(d, HANDOVER_GIVE, "handing over", give.paths[0]);
-        } else if (back.count && act) {
+        } else if (back.count) {
                 res = handover_take_back(d->in->live, back.paths, back.count,
                                          value_text(value_getc(d->in->desired, "apiVersion")), d->arena, &d->out.patch,
                                          &d->out.after, err);
                 send_patch(d, HANDOVER_TAKE_BACK, "taking back", back.paths[0]);
-        }
-        d->masked = d->out.effective;
-        if (!act) {
-                mask(d, &give);
-                mask_tolerated(d);
         }
         return res;
 }

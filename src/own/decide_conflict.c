@@ -199,7 +199,7 @@ int decide_conflict(const struct decide_input *in, const struct decision *before
                 *ret_decision = d->out;
                 return 0;
         }
-        d->masked = d->out.effective;
+        desk_mask(d);
         d->needs_version =
                 d->needs_version || leaves_ours(d) || value_path(before->body, "metadata", "resourceVersion", NULL);
         if (d->out.force || !desk_converged(d)) {

@@ -45,6 +45,11 @@ int desk_open(struct desk *d, const struct decide_input *in, struct arena *a, st
 /* Leaves out what scalers, rules and earlier conflicts leave to others. */
 void desk_yield(struct desk *d);
 bool desk_converged(struct desk *d);
+/*
+ * What is asked about, of out.effective: in a dry-run hand-overs that are due and what may differ stand at their live
+ * value.
+ */
+void desk_mask(struct desk *d);
 /* Makes the apply or dry-run with uid, and resourceVersion where it is needed. */
 void desk_send(struct desk *d, const struct value *object);
 
