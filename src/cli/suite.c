@@ -272,7 +272,7 @@ static const struct value *foreseen(struct judging *j, const struct decision *d)
                 if (d->notes[i].kind == DECIDE_LEAVING)
                         path_list_add(&leaving, j->a, d->notes[i].path);
         const struct value *left = field_paths_remove(j->a, j->live, leaving.paths, leaving.count, j->type);
-        return decide_without_removed(d, own_overlay(j->a, left, d->body, j->type), j->type, j->a);
+        return decide_without_removed(d, d->body ? own_overlay(j->a, left, d->body, j->type) : left, j->type, j->a);
 }
 
 static void compare(struct judging *j) {
@@ -281,7 +281,7 @@ static void compare(struct judging *j) {
         struct diff diff;
         struct err err;
 
-        if (!decide_as(j, DECIDE_DIFF, &d) || d.verdict == DECIDE_NOTHING)
+        if (!decide_as(j, DECIDE_DIFF, &d) || (d.verdict == DECIDE_NOTHING && !d.removes))
                 return;
         struct diff_input in = {
                 .before = j->live, .after = j->live ? foreseen(j, &d) : d.body, .desired = j->desired.value,
