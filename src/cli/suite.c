@@ -341,6 +341,19 @@ static void expect_ignored(struct judging *j, const struct value *want) {
         expect_lines(j, want, "ignored", buf_str(&lines));
 }
 
+/* What is another owner's, stands otherwise, and is left alone without a rule that says so. */
+static void expect_reported(struct judging *j, const struct value *want) {
+        _cleanup_(buf_done) struct buf lines = buf_make(MIB);
+
+        for (size_t i = 0; i < j->decision.note_count; i++) {
+                if (j->decision.notes[i].kind != DECIDE_REPORTED)
+                        continue;
+                field_path_print(j->decision.notes[i].path, &lines);
+                buf_addch(&lines, '\n');
+        }
+        expect_lines(j, want, "reported", buf_str(&lines));
+}
+
 static void expect_differences(struct judging *j, const struct value *want) {
         expect_lines(j, want, "differences", j->differences);
 }
@@ -414,7 +427,7 @@ static const struct {
 } expectations[] = {
         { "about", nothing_more },       { "differs", expect_differs }, { "differences", expect_differences },
         { "ignored", expect_ignored },   { "verdict", expect_verdict }, { "sent", expect_sent },
-        { "notSent", expect_not_sent },  { "told", expect_problems },
+        { "notSent", expect_not_sent },  { "told", expect_problems },   { "reported", expect_reported },
 };
 
 static void judge_member(struct judging *j, const struct value_member *m) {

@@ -42,6 +42,7 @@ what_is_not_as_expected_is_told() {
 	spoilt expected.yaml 's/^sent:.*/notSent: [\/spec\/replicas]/' '/spec/replicas is sent'
 	spoilt expected.yaml 's/^verdict:.*/differs: false/' 'it differs: '
 	spoilt expected.yaml 's/^verdict:.*/ignored: []/' 'ignored has .spec.replicas'
+	spoilt expected.yaml 's/^verdict:.*/reported: [.spec.replicas]/' 'reported lacks .spec.replicas'
 	spoilt expected.yaml 's/^verdict:.*/told: [something]/' 'nothing is told that holds "something"'
 	spoilt rules.yaml 's/jsonPointers/jqPathExpressions/; s|/spec/replicas|.spec.paused|' 'differences has .spec.replicas'
 }
