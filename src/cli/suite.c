@@ -21,6 +21,7 @@ struct judging {
         struct manifest_object desired;
         const struct value *live, *expected;
         const struct schema *type;
+        bool custom;                      /* the type is crd.yaml's */
         struct managed owners;
         struct ignore_answer ignored;
         bool answered;
@@ -122,6 +123,7 @@ static void read_type(struct judging *j) {
         struct str api_version = value_text(value_getc(j->desired.value, "apiVersion"));
         struct err err;
 
+        j->custom = crd;
         if (!crd)
                 j->type = schema_builtin(j->a, api_version, j->desired.kind);
         else if (schema_from_crd(crd, schema_version(api_version), j->a, &j->type, &err) < 0)
@@ -264,6 +266,25 @@ static bool decide_as(struct judging *j, enum decide_mode mode, struct decision 
         return r == 0;
 }
 
+/*
+ * Kubernetes' own types store no empty maps of free keys (labels, annotations): what Git sets to {} is not there. Custom
+ * kinds do.
+ */
+static const struct value *as_stored(struct judging *j, const struct value *v, const struct schema *type) {
+        const struct value *kept = v;
+
+        for (size_t i = 0; value_is(v, VALUE_MAP) && i < v->map.count; i++) {
+                const struct value_member *m = &v->map.members[i];
+                const struct schema *below = schema_field(type, m->key);
+                bool empty = value_is(m->value, VALUE_MAP) && m->value->map.count == 0 && schema_form(below) == SCHEMA_MAP;
+                const struct value *stored = empty ? NULL : as_stored(j, m->value, below);
+
+                if (stored != m->value)
+                        kept = value_with(j->a, kept, m->key, stored);
+        }
+        return kept;
+}
+
 /* The object as an apply would leave it, as far as is known without a server. */
 static const struct value *foreseen(struct judging *j, const struct decision *d) {
         struct path_list leaving = { 0 };
@@ -272,7 +293,8 @@ static const struct value *foreseen(struct judging *j, const struct decision *d)
                 if (d->notes[i].kind == DECIDE_LEAVING)
                         path_list_add(&leaving, j->a, d->notes[i].path);
         const struct value *left = field_paths_remove(j->a, j->live, leaving.paths, leaving.count, j->type);
-        return decide_without_removed(d, d->body ? own_overlay(j->a, left, d->body, j->type) : left, j->type, j->a);
+        const struct value *body = j->custom ? d->body : as_stored(j, d->body, j->type);
+        return decide_without_removed(d, body ? own_overlay(j->a, left, body, j->type) : left, j->type, j->a);
 }
 
 static void compare(struct judging *j) {
