@@ -44,7 +44,8 @@ const char *option_nearest(struct str word, const char *const *candidates, size_
                 return NULL;
         for (size_t i = 0; i < count; i++) {
                 struct str c = str_from(candidates[i]);
-                size_t d = c.n <= NEAREST_MAX_BYTES ? distance(word, c) : SIZE_MAX;
+                size_t apart = c.n > word.n ? c.n - word.n : word.n - c.n; /* no distance is less */
+                size_t d = c.n <= NEAREST_MAX_BYTES && apart <= best ? distance(word, c) : SIZE_MAX;
 
                 if (d < best || (d == best && !nearest)) {
                         best = d;
