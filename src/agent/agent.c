@@ -173,6 +173,47 @@ static void on_loaded(void *ctx, struct app *app) {
                 entry_bring_back(e);
 }
 
+/* A rule for all applications does nothing when it does nothing in any of those that it speaks of. */
+static bool is_idle_everywhere(const struct agent *agent, size_t rule, bool *ret_known, const char **ret_why) {
+        bool idle = false;
+
+        *ret_known = true;
+        for (size_t i = 0; i < agent->count; i++) {
+                const char *why = NULL;
+
+                switch (app_ignore_use(agent->entries[i].app, rule, &why)) {
+                case APP_IGNORE_OPEN:
+                        *ret_known = false;
+                        break;
+                case APP_IGNORE_IDLE:
+                        idle = true;
+                        *ret_why = why;
+                        break;
+                case APP_IGNORE_USED:
+                        *ret_known = true;
+                        return false;
+                case APP_IGNORE_ELSEWHERE:
+                        break;
+                }
+        }
+        return idle && *ret_known;
+}
+
+static void tell_idle_ignores(struct agent *agent, struct app *app) {
+        const struct config_ignores *rules = &agent->config->ignores;
+
+        for (size_t i = 0; i < rules->count && !agent->options.watch_only; i++) {
+                const char *why;
+                bool known;
+
+                if (agent->ignores_told[i] || rules->rules[i].aggregated)
+                        continue;
+                if (is_idle_everywhere(agent, i, &known, &why))
+                        agent->hooks.remark(agent->ctx, app, rules->rules[i].place, why);
+                agent->ignores_told[i] = known;
+        }
+}
+
 static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
         struct agent *agent = ctx;
         struct entry *e = agent_entry_of(agent, app);
@@ -182,6 +223,7 @@ static void on_settled(void *ctx, struct app *app, const struct err *prune_err) 
                 e->revision.timeline.applied_ms = loop_now_ms(agent->loop);
                 agent->stats.commits_applied++;
         }
+        tell_idle_ignores(agent, app);
         agent->hooks.settled(agent->ctx, app, prune_err);
 }
 
@@ -330,6 +372,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         agent->cache = cache_new();
         agent->retry = loop_timer_new(l, start, agent);
         agent->entries = mem_zalloc((config->app_count + 1) * sizeof *agent->entries);
+        agent->ignores_told = mem_zalloc(config->ignores.count + 1);
 
         agent->jq = options->jq;
         if (!agent->jq && config_has_programs(config))
@@ -375,6 +418,7 @@ void agent_free(struct agent *agent) {
                 arena_free(e->revision_arena);
         }
         free(agent->entries);
+        free(agent->ignores_told);
         free(agent->config_trouble);
         jq_engine_free(agent->own_jq);
         poller_free(agent->poller);

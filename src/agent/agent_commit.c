@@ -11,6 +11,7 @@
  * a commit changed ends a hold and lets go of what the keeper has, also when the agent was away as it came.
  */
 #include "agent/agent_impl.h"
+#include "agent/ignore.h"
 
 #include "base/json.h"
 #include "git/deadline.h"
@@ -79,6 +80,7 @@ static void run_render(void *ctx) {
                 .protection = &job->protection,
                 .scope = scope_of,
                 .ctx = job->discovery,
+                .check = ignore_check_annotations,
         };
 
         job->r = job->kind == RENDER_STAND_IN ? fetch_by_id(job, deadline) : 0;

@@ -72,6 +72,7 @@ struct agent {
         struct loop_timer *retry;
         unsigned attempts;
         bool opened, discovered;
+        bool *ignores_told; /* of the rules for all applications: whether one does anything is known, and told */
         struct agent_stats stats;
 };
 

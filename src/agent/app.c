@@ -28,7 +28,7 @@ struct app *app_new(const struct app_env *env, const struct config_app *config) 
         app->pump = loop_timer_new(env->loop, pump, app);
         app->retry = loop_timer_new(env->loop, app_retry_due, app);
         app->status = buf_make(STORE_MAX_STATUS_BYTES);
-        app->ignore_uses = mem_zalloc((config->own_ignores.count + 1) * sizeof *app->ignore_uses);
+        app->ignore_uses = mem_zalloc((config->ignores.count + 1) * sizeof *app->ignore_uses);
         return app;
 }
 

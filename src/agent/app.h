@@ -268,6 +268,17 @@ bool app_is_observed(const struct app *app);
 /* It is settled, and only a new commit or somebody else can change how it stands: nothing is tried again. */
 bool app_is_final(const struct app *app);
 enum app_sync_status app_sync_status(const struct app *app);
+
+/* What an application makes of an ignore rule that is for all of them. */
+enum app_ignore_use {
+        APP_IGNORE_OPEN,      /* it was not evaluated on all objects yet */
+        APP_IGNORE_ELSEWHERE, /* it speaks of no object here */
+        APP_IGNORE_IDLE,      /* it does, and does nothing */
+        APP_IGNORE_USED,
+};
+/* Of the i-th rule of the configuration's `ignores`; *ret_why says why it is idle. */
+enum app_ignore_use app_ignore_use(const struct app *app, size_t i, const char **ret_why);
+
 /* "deploy/web spec.paused, owned by argocd-controller": a line each of the reported paths, `max` at most. */
 void app_reports(const struct app *app, size_t max, struct buf *out);
 /* The same of what is left as it is for a while: a person's override runs, or the hold of a scaler or rule that went. */

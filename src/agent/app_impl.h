@@ -94,11 +94,12 @@ struct told {
         int64_t at_ms;
 };
 
-/* What came of one ignore rule of the application's own, over all its objects. */
+/* What came of one ignore rule, over all objects of the application. */
 struct ignore_use {
         size_t found;    /* paths */
         size_t managers; /* of its managers, those that own something */
-        bool judged;     /* whether it does anything was told, where it does not */
+        bool judged;     /* whether it does anything was told, where it does not; only of the application's own rules */
+        bool advised;    /* what it does that is hardly meant was told */
 };
 
 struct look;
@@ -135,7 +136,7 @@ struct app {
         const struct desired **crds;  /* of the set in force */
         size_t crd_count;
         bool parked_told;             /* of this set */
-        struct ignore_use *ignore_uses; /* of config->own_ignores */
+        struct ignore_use *ignore_uses; /* of config->ignores */
         bool ignores_told;
         struct types *types;
         struct loop_timer *pump, *retry;

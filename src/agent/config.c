@@ -114,6 +114,7 @@ struct config *config_new(void) {
 
         c->arena = arena_new(0);
         options_default(&group, 1, c->arena);
+        config_add_built_in_known_fields(c);
         return c;
 }
 

@@ -26,6 +26,7 @@
 #include "base/pointer.h"
 #include "manifest/protect.h"
 #include "own/policy.h"
+#include "own/respell.h"
 
 #define CONFIG_MAX_FILES 10000
 #define CONFIG_MAX_APPS 5000
@@ -83,25 +84,41 @@ struct config_program {
 };
 
 /*
- * One ignore rule: an element of an Application's `spec.ignoreDifferences`, or of the system's (argocd-cm:
- * `resource.customizations.ignoreDifferences.<group>_<Kind>`, `.all`, and the older nested form).
+ * One ignore rule: an element of an Application's `spec.ignoreDifferences`, of the system's (argocd-cm:
+ * `resource.customizations.ignoreDifferences.<group>_<Kind>`, `.all`, and the older nested form), or of `spec.ignore.rules`
+ * of the Agent document.
  */
 struct config_ignore {
         const char *place;             /* "shop.yaml:12" */
         const char *name;              /* for people: "ignoreDifferences" */
         struct str group, kind;        /* globs (manifest/glob.h); an empty group is the core group alone */
-        struct str ns, object;         /* globs; empty: any */
+        struct str ns, object, application; /* globs; empty: any */
+        const struct field_path *paths; /* as in ownership rules; only of the Agent's */
+        size_t path_count;
         const struct pointer *pointers;
         size_t pointer_count;
         const struct config_program *programs;
         size_t program_count;
         bool aggregated;               /* only roles that gather others' rules (aggregationRule) */
-        const char *const *managers;   /* whose fields are theirs: yielded, as a rule of ownership would */
+        const char *const *managers;   /* whose fields are theirs: yielded, as a rule of ownership would. With paths: those at
+                                        * and below them only */
         size_t manager_count;
 };
 
 struct config_ignores {
         const struct config_ignore *rules;
+        size_t count;
+};
+
+/* Argo CD's knownTypeFields: a field of custom kinds that holds a type of Kubernetes. */
+struct config_known_field {
+        struct str group, kind; /* globs */
+        struct known_field field;
+        const char *place;      /* NULL: built in */
+};
+
+struct config_known_fields {
+        const struct config_known_field *fields;
         size_t count;
 };
 
@@ -143,6 +160,7 @@ struct config_app {
         const struct config_project *project;       /* NULL: no limits */
         const struct config_repository *repository; /* NULL: no credentials */
         struct manifest_filter filter;              /* argocd-cm's; config_settle() */
+        struct config_known_fields known_fields;    /* argocd-cm's; config_settle() */
 };
 
 /* What becomes of what people's tools add to an object that is healed (design §6.8). */
@@ -179,6 +197,7 @@ struct config_agent {
                                         * same name (migration) */
         bool strict_yaml;
         bool events;                   /* Kubernetes Events about objects (agent/events.h) */
+        const struct value *ignores_value; /* spec.ignore.rules as it stands there */
         const struct value *rules_value;  /* spec.ownership.rules as it stands there */
         struct config_rules rules;        /* the same, read */
         int log_level;                 /* enum log_level */
@@ -235,8 +254,9 @@ struct config {
         size_t repository_count;
         struct config_project *projects;
         size_t project_count;
-        struct config_ignores ignores;       /* of argocd-cm, for all applications */
+        struct config_ignores ignores;       /* of argocd-cm and of the Agent, for all applications */
         struct manifest_filter filter;       /* of argocd-cm: resource.exclusions, resource.inclusions */
+        struct config_known_fields known_fields; /* of argocd-cm, behind those that are built in */
         struct config_irrelevant *irrelevant; /* all together make one of the notices */
         size_t irrelevant_count;
         struct config_problem *problems;
@@ -284,6 +304,13 @@ int config_add_flags(struct config *c, const struct config_app_flags *flags, str
  * used.
  */
 void config_settle(struct config *c);
+
+/* Is it of the Agent document, not one of Argo CD's? */
+bool config_ignore_is_own(const struct config_ignore *rule);
+
+/* The known fields of one kind. */
+const struct known_field *config_known_fields_of(const struct config_app *app, struct str group, struct str kind,
+                                                 struct arena *a, size_t *ret_count);
 
 /* Has any ignore rule a jq program? */
 bool config_has_programs(const struct config *c);

@@ -83,6 +83,8 @@ const struct option_def config_agent_options[] = {
           .help = "a key that is given twice is an error" },
         { .key = "ownership.rules", .type = OPTION_VALUE, .at = AT(rules_value), .hidden = true,
           .help = "who may keep which fields" },
+        { .key = "ignore.rules", .type = OPTION_VALUE, .at = AT(ignores_value), .hidden = true,
+          .help = "what may differ from Git" },
         { .name = "events", .key = "events", .type = OPTION_BOOL, .at = AT(events), .fallback = "true",
           .help = "tell of fields by Kubernetes Events" },
         { .name = "log-level", .key = "log.level", .type = OPTION_CHOICE, .at = AT(log_level), .choices = log_levels,
@@ -103,4 +105,5 @@ void config_read_agent(struct reader *r) {
         config_check_keys(r, keys, ARRAY_LEN(keys));
         options_read(&group, 1, value_getc(r->o->value, "spec"), r->a, complain, r);
         r->c->agent.rules = config_read_rules(r, r->c->agent.rules_value, "spec.ownership.rules", 0);
+        config_read_agent_ignores(r, r->c->agent.ignores_value);
 }

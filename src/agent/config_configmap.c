@@ -11,6 +11,7 @@
 
 #define CUSTOMIZATIONS "resource.customizations"
 #define IGNORE CUSTOMIZATIONS ".ignoreDifferences."
+#define KNOWN CUSTOMIZATIONS ".knownTypeFields."
 #define COMPARE "resource.compareoptions"
 #define EXCLUSIONS "resource.exclusions"
 #define INCLUSIONS "resource.inclusions"
@@ -47,7 +48,7 @@ static const struct config_key prefixes[] = {
         { "resource.customizations.health.", SETTING_IRRELEVANT, NULL },
         { IGNORE, SETTING_USED, NULL },
         { "resource.customizations.ignoreResourceUpdates.", SETTING_IRRELEVANT, NULL },
-        { "resource.customizations.knownTypeFields.", SETTING_LATER, "known types are not implemented yet" },
+        { KNOWN, SETTING_USED, NULL },
         { "resource.customizations.useOpenLibs.", SETTING_IRRELEVANT, NULL },
         { EXCLUSIONS, SETTING_USED, NULL },
         { "resource.ignoreResourceUpdatesEnabled", SETTING_IRRELEVANT, NULL },
@@ -108,38 +109,51 @@ static bool read_id(struct reader *r, const struct value_member *m, struct str i
         return false;
 }
 
-static void read_ignore(struct reader *r, const struct value_member *m) {
+/* A setting that truce uses, in the newer form or in the older one. */
+struct customization {
+        const char *type, *prefix;
+        void (*read)(struct reader *r, const struct value *value, const char *where, uint32_t line_before, struct str group,
+                     struct str kind);
+};
+
+static const struct customization customizations[] = {
+        { "ignoreDifferences", IGNORE, config_read_system_ignore },
+        { "knownTypeFields", KNOWN, config_read_known_fields },
+};
+
+static void read_customization(struct reader *r, const struct value_member *m, const struct customization *c) {
         const char *where = arena_str(r->a, m->key).p;
         struct kind_key key;
         uint32_t line_before;
-        const struct value *rule;
+        const struct value *value;
 
-        if (!read_id(r, m, str_sub(m->key, strlen(IGNORE), m->key.n), &key))
+        if (!read_id(r, m, str_sub(m->key, strlen(c->prefix), m->key.n), &key))
                 return;
-        rule = config_yaml_in(r, m, where, &line_before);
-        if (rule)
-                config_read_system_ignore(r, rule, where, line_before, key.group, key.kind);
+        value = config_yaml_in(r, m, where, &line_before);
+        if (value)
+                c->read(r, value, where, line_before, key.group, key.kind);
 }
 
 /* The newer form of one setting replaces that of the older one. */
-static bool is_given_by_key(const struct reader *r, struct kind_key key) {
+static bool is_given_by_key(const struct reader *r, const struct customization *c, struct kind_key key) {
         bool all = str_eqc(key.group, "*") && str_eqc(key.kind, "*");
         struct str id = all ? STR("all")
                             : arena_strf(r->a, "%.*s%s%.*s", STR_FMT(key.group), key.group.n ? "_" : "", STR_FMT(key.kind));
 
-        return value_get(value_getc(r->o->value, "data"), arena_strf(r->a, IGNORE "%.*s", STR_FMT(id))) != NULL;
+        return value_get(value_getc(r->o->value, "data"), arena_strf(r->a, "%s%.*s", c->prefix, STR_FMT(id))) != NULL;
 }
 
-static void read_nested_ignore(struct reader *r, const struct value_member *m, const char *where, uint32_t line_before,
-                               struct kind_key key) {
+static void read_nested_customization(struct reader *r, const struct value_member *m, const struct customization *c,
+                                      const char *where, uint32_t line_before, struct kind_key key) {
         struct value_member here = *m;
-        const struct value *rule = m->value;
+        const struct value *value = m->value;
 
         here.line = line_before + m->line;
+        where = arena_strf(r->a, "%s: %s", where, c->type).p;
         if (value_is(m->value, VALUE_STRING))
-                rule = config_yaml_in(r, &here, where, &line_before);
-        if (rule && !value_is(rule, VALUE_NULL) && !is_given_by_key(r, key))
-                config_read_system_ignore(r, rule, where, line_before, key.group, key.kind);
+                value = config_yaml_in(r, &here, where, &line_before);
+        if (value && !value_is(value, VALUE_NULL) && !is_given_by_key(r, c, key))
+                c->read(r, value, where, line_before, key.group, key.kind);
 }
 
 static void read_nested_type(struct reader *r, const struct value_member *m, const char *where, uint32_t line_before,
@@ -156,12 +170,12 @@ static void read_nested_type(struct reader *r, const struct value_member *m, con
                         reader_irrelevant(r, line, arena_strf(r->a, "%s: %s", where, passed_over[i]));
                         return;
                 }
-        if (str_eqc(m->key, "ignoreDifferences"))
-                read_nested_ignore(r, m, arena_strf(r->a, "%s: ignoreDifferences", where).p, line_before, key);
-        else if (str_eqc(m->key, "knownTypeFields"))
-                reader_error(r, line, "%s: known types are not implemented yet", where);
-        else
-                unknown_key(r, line, arena_strf(r->a, "%s: ", where).p, m->key, known, ARRAY_LEN(known));
+        for (size_t i = 0; i < ARRAY_LEN(customizations); i++)
+                if (str_eqc(m->key, customizations[i].type)) {
+                        read_nested_customization(r, m, &customizations[i], where, line_before, key);
+                        return;
+                }
+        unknown_key(r, line, arena_strf(r->a, "%s: ", where).p, m->key, known, ARRAY_LEN(known));
 }
 
 /* "<group>/<Kind>", "<Kind>" of the core group; globs. */
@@ -244,6 +258,11 @@ static void read_compare_options(struct reader *r, const struct value_member *m)
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void read_used(struct reader *r, const struct value_member *m) {
+        for (size_t i = 0; i < ARRAY_LEN(customizations); i++)
+                if (str_starts(m->key, str_from(customizations[i].prefix))) {
+                        read_customization(r, m, &customizations[i]);
+                        return;
+                }
         if (str_eqc(m->key, COMPARE))
                 read_compare_options(r, m);
         else if (str_eqc(m->key, EXCLUSIONS))
@@ -252,8 +271,6 @@ static void read_used(struct reader *r, const struct value_member *m) {
                 r->c->filter.included = config_read_kinds(r, m, &r->c->filter.included_count);
         else if (str_eqc(m->key, CUSTOMIZATIONS))
                 read_nested(r, m);
-        else if (str_starts(m->key, STR(IGNORE)))
-                read_ignore(r, m);
         else
                 reader_error(r, m->line, "unknown key data.%.*s: the types of " CUSTOMIZATIONS ".<type>.<group>_<Kind> are "
                              "actions, health, ignoreDifferences, ignoreResourceUpdates, knownTypeFields and useOpenLibs",

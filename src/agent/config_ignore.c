@@ -6,6 +6,11 @@
  *      jqPathExpressions: ['.spec.template.spec.containers[] | select(.name == "proxy")'],
  *      managedFieldsManagers: [kube-controller-manager]}
  *
+ * and our own, in the Agent document, where what is left out is any:
+ *
+ *   - {group: apps, kind: Deployment, name: web, namespace: shop, application: shop,
+ *      paths: ['.spec.template.spec.containers[name="istio-proxy"]'], managers: [istiod]}
+ *
  * What Argo CD takes without a word and what then never has an effect is told: a group that is left out for a kind that
  * has one, a kind in small letters, a rule that names nothing.
  */
@@ -15,11 +20,21 @@
 
 #define WHERE "spec.ignoreDifferences"
 #define RULE_NAME "ignoreDifferences"
+#define AGENT_WHERE "spec.ignore.rules"
+#define AGENT_RULE_NAME "ignore.rules"
+
+/* Where a rule stands; a key is for some of them. */
+enum ignore_home {
+        OF_APP = 1,
+        OF_SYSTEM = 2,
+        OF_AGENT = 4,
+};
 
 /* One rule while it is read. */
 struct ignore_reader {
         struct reader *r;
         const char *where;
+        enum ignore_home home;
         uint32_t line_before;
         struct config_ignore rule;
 };
@@ -82,6 +97,21 @@ static void read_programs(struct ignore_reader *x, const struct value *list) {
         x->rule.program_count = value_count(list);
 }
 
+static void read_paths(struct ignore_reader *x, const struct value *list) {
+        struct field_path *all = arena_alloc(x->r->a, (value_count(list) + 1) * sizeof *all);
+        struct err err;
+
+        for (size_t i = 0; i < value_count(list); i++) {
+                const struct value *item = list->list.items[i];
+
+                if (ignore_path_read(item->text, x->r->a, &all[x->rule.path_count], &err) < 0)
+                        reader_error(x->r, line_in_file(x, item->line), "%s: %s", x->where, err.msg);
+                else
+                        x->rule.path_count++;
+        }
+        x->rule.paths = all;
+}
+
 static void read_managers(struct ignore_reader *x, const struct value *list) {
         const char **all = arena_alloc(x->r->a, (value_count(list) + 1) * sizeof *all);
 
@@ -106,48 +136,55 @@ static void read_glob(struct ignore_reader *x, const struct value_member *m, str
 
 static const struct {
         const char *key;
+        unsigned homes;
         void (*read)(struct ignore_reader *x, const struct value *list);
 } lists[] = {
-        { "jsonPointers", read_pointers },
-        { "jqPathExpressions", read_programs },
-        { "managedFieldsManagers", read_managers },
+        { "jsonPointers", OF_APP | OF_SYSTEM, read_pointers },
+        { "jqPathExpressions", OF_APP | OF_SYSTEM, read_programs },
+        { "managedFieldsManagers", OF_APP | OF_SYSTEM, read_managers },
+        { "paths", OF_AGENT, read_paths },
+        { "managers", OF_AGENT, read_managers },
 };
 
 static const struct {
         const char *key;
+        unsigned homes;
         size_t at;
 } selectors[] = {
-        { "group", offsetof(struct config_ignore, group) },
-        { "kind", offsetof(struct config_ignore, kind) },
-        { "namespace", offsetof(struct config_ignore, ns) },
-        { "name", offsetof(struct config_ignore, object) },
+        { "group", OF_APP | OF_AGENT, offsetof(struct config_ignore, group) },
+        { "kind", OF_APP | OF_AGENT, offsetof(struct config_ignore, kind) },
+        { "namespace", OF_APP | OF_AGENT, offsetof(struct config_ignore, ns) },
+        { "name", OF_APP | OF_AGENT, offsetof(struct config_ignore, object) },
+        { "application", OF_AGENT, offsetof(struct config_ignore, application) },
 };
 
-static void read_unknown(struct ignore_reader *x, const struct value_member *m, bool selects) {
+static void read_unknown(struct ignore_reader *x, const struct value_member *m) {
         const char *keys[ARRAY_LEN(lists) + ARRAY_LEN(selectors)], *near;
         size_t n = 0;
 
         for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-                keys[n++] = lists[i].key;
-        for (size_t i = 0; selects && i < ARRAY_LEN(selectors); i++)
-                keys[n++] = selectors[i].key;
+                if (lists[i].homes & x->home)
+                        keys[n++] = lists[i].key;
+        for (size_t i = 0; i < ARRAY_LEN(selectors); i++)
+                if (selectors[i].homes & x->home)
+                        keys[n++] = selectors[i].key;
         near = option_nearest(m->key, keys, n);
         reader_error(x->r, line_in_file(x, m->line), "%s: unknown key %.*s%s%s%s", x->where, STR_FMT(m->key),
                      near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-static void read_member(struct ignore_reader *x, const struct value_member *m, bool selects) {
+static void read_member(struct ignore_reader *x, const struct value_member *m) {
         for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-                if (str_eqc(m->key, lists[i].key)) {
+                if ((lists[i].homes & x->home) && str_eqc(m->key, lists[i].key)) {
                         lists[i].read(x, list_of(x, m));
                         return;
                 }
-        for (size_t i = 0; selects && i < ARRAY_LEN(selectors); i++)
-                if (str_eqc(m->key, selectors[i].key)) {
+        for (size_t i = 0; i < ARRAY_LEN(selectors); i++)
+                if ((selectors[i].homes & x->home) && str_eqc(m->key, selectors[i].key)) {
                         read_glob(x, m, (struct str *)((char *)&x->rule + selectors[i].at));
                         return;
                 }
-        read_unknown(x, m, selects);
+        read_unknown(x, m);
 }
 
 /* --- what never has an effect ------------------------------------------------------------------------------------- */
@@ -192,48 +229,70 @@ static void warn_of_selectors(struct ignore_reader *x, uint32_t line) {
                             x->where, STR_FMT(x->rule.kind));
 }
 
-static void read_rule(struct ignore_reader *x, const struct value *map, bool selects) {
+static void read_rule(struct ignore_reader *x, const struct value *map) {
         uint32_t line = line_in_file(x, map->line);
+        bool own = x->home == OF_AGENT;
 
         x->rule.place = reader_place(x->r, line);
-        x->rule.name = RULE_NAME;
+        x->rule.name = own ? AGENT_RULE_NAME : RULE_NAME;
+        if (own)
+                x->rule.group = x->rule.kind = STR("*");
         for (size_t i = 0; i < map->map.count; i++)
                 if (!value_is(map->map.members[i].value, VALUE_NULL))
-                        read_member(x, &map->map.members[i], selects);
+                        read_member(x, &map->map.members[i]);
         if (!x->rule.kind.n)
                 reader_error(x->r, line, "%s: kind is missing; \"*\" is any", x->where);
-        if (!x->rule.pointer_count && !x->rule.program_count && !x->rule.manager_count && !x->r->bad)
-                reader_warn(x->r, line, "%s: this rule never has an effect: it has no jsonPointers, jqPathExpressions or "
-                            "managedFieldsManagers", x->where);
+        if (!x->rule.pointer_count && !x->rule.program_count && !x->rule.manager_count && !x->rule.path_count && !x->r->bad)
+                reader_warn(x->r, line, "%s: this rule never has an effect: it has no %s", x->where,
+                            own ? "paths or managers" : "jsonPointers, jqPathExpressions or managedFieldsManagers");
         warn_of_selectors(x, line);
+}
+
+/* A list of rules, each given to `add` when it could be read. */
+static void read_list(struct reader *r, const struct value *list, const char *where, enum ignore_home home,
+                      void (*add)(void *ctx, const struct config_ignore *rule), void *ctx) {
+        for (size_t i = 0; i < list->list.count; i++) {
+                const struct value *map = list->list.items[i];
+                struct ignore_reader x = { .r = r, .where = where, .home = home };
+
+                if (!value_is(map, VALUE_MAP)) {
+                        reader_error(r, map->line, "%s: a rule is a map, not a %s", where, value_kind_name(map->kind));
+                        continue;
+                }
+                read_rule(&x, map);
+                add(ctx, &x.rule);
+        }
+}
+
+static bool is_list_of_rules(struct reader *r, const struct value *list, const char *where) {
+        if (value_is(list, VALUE_LIST) && list->list.count <= CONFIG_MAX_RULES)
+                return true;
+        reader_error(r, config_line(r, where), "%s must be a list of at most %d rules", where, CONFIG_MAX_RULES);
+        return false;
 }
 
 /* --- the two places they stand in --------------------------------------------------------------------------------- */
 
+struct app_rules {
+        struct config_ignore *rules;
+        size_t count;
+};
+
+static void add_to_app(void *ctx, const struct config_ignore *rule) {
+        struct app_rules *all = ctx;
+
+        all->rules[all->count++] = *rule;
+}
+
 struct config_ignores config_read_app_ignores(struct reader *r) {
         const struct value *list = config_find(r, WHERE);
-        struct config_ignores all = { 0 };
+        struct app_rules all = { 0 };
 
-        if (!list)
-                return all;
-        if (!value_is(list, VALUE_LIST) || list->list.count > CONFIG_MAX_RULES) {
-                reader_error(r, config_line(r, WHERE), WHERE " must be a list of at most %d rules", CONFIG_MAX_RULES);
-                return all;
-        }
-        struct config_ignore *rules = arena_alloc(r->a, (list->list.count + 1) * sizeof *rules);
-        for (size_t i = 0; i < list->list.count; i++) {
-                const struct value *map = list->list.items[i];
-                struct ignore_reader x = { .r = r, .where = WHERE };
-
-                if (!value_is(map, VALUE_MAP)) {
-                        reader_error(r, map->line, WHERE ": a rule is a map, not a %s", value_kind_name(map->kind));
-                        continue;
-                }
-                read_rule(&x, map, true);
-                rules[all.count++] = x.rule;
-        }
-        all.rules = rules;
-        return all;
+        if (!list || !is_list_of_rules(r, list, WHERE))
+                return (struct config_ignores){ 0 };
+        all.rules = arena_alloc(r->a, (list->list.count + 1) * sizeof *all.rules);
+        read_list(r, list, WHERE, OF_APP, add_to_app, &all);
+        return (struct config_ignores){ all.rules, all.count };
 }
 
 void config_add_ignore(struct config *c, const struct config_ignore *rule) {
@@ -243,10 +302,20 @@ void config_add_ignore(struct config *c, const struct config_ignore *rule) {
         c->ignores = (struct config_ignores){ all, c->ignores.count + 1 };
 }
 
+static void add_to_system(void *ctx, const struct config_ignore *rule) {
+        config_add_ignore(ctx, rule);
+}
+
+void config_read_agent_ignores(struct reader *r, const struct value *list) {
+        if (list && !value_is(list, VALUE_NULL) && is_list_of_rules(r, list, AGENT_WHERE))
+                read_list(r, list, AGENT_WHERE, OF_AGENT, add_to_system, r->c);
+}
+
 void config_read_system_ignore(struct reader *r, const struct value *value, const char *where, uint32_t line_before,
                                struct str group, struct str kind) {
         struct ignore_reader x = {
-                .r = r, .where = where, .line_before = line_before, .rule = { .group = group, .kind = kind },
+                .r = r, .where = where, .home = OF_SYSTEM, .line_before = line_before,
+                .rule = { .group = group, .kind = kind },
         };
 
         if (!value_is(value, VALUE_MAP)) {
@@ -254,8 +323,12 @@ void config_read_system_ignore(struct reader *r, const struct value *value, cons
                              value_kind_name(value->kind));
                 return;
         }
-        read_rule(&x, value, false);
+        read_rule(&x, value);
         config_add_ignore(r->c, &x.rule);
+}
+
+bool config_ignore_is_own(const struct config_ignore *rule) {
+        return str_eqc(str_from(rule->name), AGENT_RULE_NAME);
 }
 
 static bool have_programs(const struct config_ignores *rules) {

@@ -72,8 +72,17 @@ struct config_ignores config_read_app_ignores(struct reader *r);
 void config_read_system_ignore(struct reader *r, const struct value *value, const char *where, uint32_t line_before,
                                struct str group, struct str kind);
 
+/* `spec.ignore.rules` of the Agent document; NULL: there are none. */
+void config_read_agent_ignores(struct reader *r, const struct value *list);
+
 /* Adds a rule for all applications. */
 void config_add_ignore(struct config *c, const struct config_ignore *rule);
+
+/* config_known.c: knownTypeFields of a kind; lines as above. */
+void config_read_known_fields(struct reader *r, const struct value *list, const char *where, uint32_t line_before,
+                              struct str group, struct str kind);
+/* What every Argo CD knows. */
+void config_add_built_in_known_fields(struct config *c);
 
 /* config_ownership.c: a list of ownership rules. `where` names it in messages; its lines stand after `line_before`. */
 struct config_rules config_read_rules(struct reader *r, const struct value *list, const char *where,

@@ -192,6 +192,7 @@ void config_settle(struct config *c) {
                 settle_rules(c, &app);
                 settle_ignores(c, &app);
                 app.filter = c->filter;
+                app.known_fields = c->known_fields;
                 if (settle_app(c, &app, kept))
                         c->apps[kept++] = app;
         }

@@ -11,7 +11,8 @@ struct ignore_search {
         struct arena *a;
         size_t *rules;
         size_t count;
-        size_t managers, programs; /* of all of them */
+        size_t programs;           /* of all of them */
+        struct config_ignore noted; /* what the object's own annotations say */
         struct ignore_finding *findings;
         struct question {
                 struct ignore_search *search;
@@ -30,19 +31,93 @@ static bool fits(struct str glob, struct str name) {
         return !glob.n || glob_match(glob, name);
 }
 
-bool ignore_selects(const struct config_ignore *rule, struct str group, struct str kind, struct str ns, struct str name) {
-        return (rule->group.n ? glob_match(rule->group, group) : !group.n) && glob_match(rule->kind, kind) &&
-               fits(rule->ns, ns) && fits(rule->object, name);
+bool ignore_selects(const struct config_ignore *rule, const struct policy_object *o) {
+        return (rule->group.n ? glob_match(rule->group, o->group) : !o->group.n) && glob_match(rule->kind, o->kind) &&
+               fits(rule->ns, o->ns) && fits(rule->object, o->name) && fits(rule->application, o->application);
+}
+
+static struct policy_object selected(const struct ignore_object *o) {
+        return (struct policy_object){ o->group, o->kind, o->ns, o->name, o->app->name };
 }
 
 static bool speaks_of(const struct ignore_object *o, const struct config_ignore *rule) {
         bool gathers = value_getc(o->desired, "aggregationRule") || value_getc(o->live, "aggregationRule");
+        struct policy_object object = selected(o);
 
-        return ignore_selects(rule, o->group, o->kind, o->ns, o->name) && (!rule->aggregated || gathers);
+        return ignore_selects(rule, &object) && (!rule->aggregated || gathers);
 }
 
 static const struct config_ignore *rule_at(const struct ignore_search *s, size_t i) {
-        return &s->o.app->ignores.rules[s->rules[i]];
+        return i < s->count ? &s->o.app->ignores.rules[s->rules[i]] : &s->noted;
+}
+
+/* The annotations' rule comes last. */
+static size_t rules_in_all(const struct ignore_search *s) {
+        return s->count + (s->noted.path_count || s->noted.manager_count);
+}
+
+/* --- annotations -------------------------------------------------------------------------------------------------- */
+
+static struct str annotation(const struct value *object, const char *key) {
+        return value_text(value_getc(value_path(object, "metadata", "annotations", NULL), key));
+}
+
+static int read_managers(struct str text, struct arena *a, const char *const **ret_managers, size_t *ret_count,
+                         struct err *err) {
+        const char **managers = arena_alloc(a, (IGNORE_MAX_LISTED + 1) * sizeof *managers);
+        struct str rest = text, one;
+        size_t count = 0;
+
+        while (str_next(&rest, ',', &one)) {
+                one = str_trim(one);
+                if (!one.n)
+                        continue;
+                if (count == IGNORE_MAX_LISTED)
+                        return err_set(err, ERR_LIMIT, "it holds more than %d managers", IGNORE_MAX_LISTED);
+                if (str_eqc(one, "*"))
+                        return err_set(err, ERR_INVAL, "\"*\" would leave all to everybody; skip-reconcile does that");
+                managers[count++] = arena_str(a, one).p;
+        }
+        *ret_managers = managers;
+        *ret_count = count;
+        return 0;
+}
+
+static int read_noted(const struct value *object, struct arena *a, struct config_ignore *ret, const char **ret_key,
+                      struct err *err) {
+        struct config_ignore rule = { .name = IGNORE_ANNOTATION };
+        int r;
+
+        *ret_key = IGNORE_ANNOTATION;
+        r = ignore_paths_read(annotation(object, IGNORE_ANNOTATION), a, &rule.paths, &rule.path_count, err);
+        if (r < 0)
+                return r;
+        *ret_key = IGNORE_MANAGERS_ANNOTATION;
+        r = read_managers(annotation(object, IGNORE_MANAGERS_ANNOTATION), a, &rule.managers, &rule.manager_count, err);
+        if (r == 0)
+                *ret = rule;
+        return r;
+}
+
+int ignore_check_annotations(const struct value *object, const char **ret_key, struct err *err) {
+        _cleanup_(arena_freep) struct arena *a = NULL;
+        struct config_ignore rule;
+
+        if (!annotation(object, IGNORE_ANNOTATION).n && !annotation(object, IGNORE_MANAGERS_ANNOTATION).n)
+                return 0;
+        a = arena_new(0);
+        int r = read_noted(object, a, &rule, ret_key, err);
+        return r < 0 ? err_wrap(err, r, "annotation %s", *ret_key) : 0;
+}
+
+/* An object whose annotations cannot be read was refused when it was bound. */
+static void note_annotations(struct ignore_search *s) {
+        const char *key;
+
+        if (!annotation(s->o.desired, IGNORE_ANNOTATION).n && !annotation(s->o.desired, IGNORE_MANAGERS_ANNOTATION).n)
+                return;
+        if (read_noted(s->o.desired, s->a, &s->noted, &key, NULL) == 0)
+                s->noted.place = s->o.place.n ? arena_str(s->a, s->o.place).p : NULL;
 }
 
 struct ignore_search *ignore_begin(const struct ignore_object *o, struct arena *a) {
@@ -56,9 +131,9 @@ struct ignore_search *ignore_begin(const struct ignore_object *o, struct arena *
                 if (!speaks_of(o, &all->rules[i]))
                         continue;
                 s->rules[s->count++] = i;
-                s->managers += all->rules[i].manager_count;
                 s->programs += all->rules[i].program_count;
         }
+        note_annotations(s);
         s->findings = arena_zalloc(a, (s->programs + 1) * sizeof *s->findings);
         return s;
 }
@@ -145,39 +220,104 @@ void ignore_cancel(struct ignore_search *s) {
 
 /* --- the answer ----------------------------------------------------------------------------------------------------- */
 
+static size_t policy_rules_of(const struct config_ignore *rule) {
+        return rule->manager_count * (rule->path_count ? rule->path_count : 1);
+}
+
+/* Our own rules name both: whose, and which of it. */
+static struct policy_rule trust(const struct config_ignore *rule, const char *manager, const struct field_path *path) {
+        return (struct policy_rule){
+                .name = str_eqc(str_from(rule->name), "ignoreDifferences") ? "managedFieldsManagers" : rule->name,
+                .place = rule->place, .manager = manager, .path = path, .action = POLICY_YIELD,
+        };
+}
+
 /* Fields of a trusted manager are its own: as a rule of ownership would say it, after those that are configured. */
 static struct policy with_managers(const struct ignore_search *s) {
         const struct policy *configured = &s->o.app->policy;
-        size_t count = configured->count;
+        size_t count = configured->count, more = 0, all = rules_in_all(s);
         struct policy_rule *rules;
 
-        if (!s->managers)
+        for (size_t i = 0; i < all; i++)
+                more += policy_rules_of(rule_at(s, i));
+        if (!more)
                 return *configured;
-        rules = arena_alloc(s->a, (count + s->managers) * sizeof *rules);
+        rules = arena_alloc(s->a, (count + more) * sizeof *rules);
         if (count)
                 memcpy(rules, configured->rules, count * sizeof *rules);
-        for (size_t i = 0; i < s->count; i++)
-                for (size_t k = 0; k < rule_at(s, i)->manager_count; k++)
-                        rules[count++] = (struct policy_rule){ .name = "managedFieldsManagers", .place = rule_at(s, i)->place,
-                                                               .manager = rule_at(s, i)->managers[k], .action = POLICY_YIELD };
+        for (size_t i = 0; i < all; i++) {
+                const struct config_ignore *rule = rule_at(s, i);
+
+                for (size_t k = 0; k < policy_rules_of(rule); k++)
+                        rules[count++] = trust(rule, rule->managers[k % rule->manager_count],
+                                               rule->path_count ? &rule->paths[k / rule->manager_count] : NULL);
+        }
         return (struct policy){ rules, count };
 }
 
-struct ignore_answer ignore_answer(struct ignore_search *s) {
-        struct ignore_rule *rules = arena_alloc(s->a, (s->count + 1) * sizeof *rules);
+/* The annotations are two rules in one: what may differ, and whose fields are theirs. */
+static bool narrows_managers(const struct ignore_search *s, const struct config_ignore *rule) {
+        return rule != &s->noted && rule->manager_count;
+}
 
-        for (size_t i = 0; i < s->count; i++)
-                rules[i] = (struct ignore_rule){
-                        .name = rule_at(s, i)->name,
-                        .place = rule_at(s, i)->place,
-                        .at_sync = s->o.app->respect_ignores,
-                        .pointers = rule_at(s, i)->pointers,
-                        .pointer_count = rule_at(s, i)->pointer_count,
-                        .program_count = rule_at(s, i)->program_count,
-                };
+static struct ignore_rule rule_in_force(const struct ignore_search *s, const struct config_ignore *rule) {
+        return (struct ignore_rule){
+                .name = rule->name,
+                .place = rule->place,
+                .at_sync = s->o.app->respect_ignores,
+                .pointers = rule->pointers,
+                .pointer_count = rule->pointer_count,
+                .program_count = rule->program_count,
+                .patterns = rule->paths,
+                .pattern_count = narrows_managers(s, rule) ? 0 : rule->path_count,
+        };
+}
+
+/* An ownership rule that says of the very path that it is to be taken. */
+static const struct policy_rule *taken_by(const struct ignore_search *s, struct field_path path) {
+        const struct policy *policy = &s->o.app->policy;
+        struct policy_object object = selected(&s->o);
+
+        for (size_t i = 0; i < policy->count; i++) {
+                const struct policy_rule *r = &policy->rules[i];
+
+                if (r->action == POLICY_TAKE && r->path && policy_rule_selects(r, &object) &&
+                    field_pattern_fit(*r->path, path) == PATTERN_COVERS)
+                        return r;
+        }
+        return NULL;
+}
+
+/* What is ignored and taken as well is not told to be different, so it is not taken back either. */
+static void advise_of_takes(const struct ignore_search *s, const struct ignore_result *found, const struct ignore_rule *rules,
+                            const char **advice) {
+        for (size_t i = 0; i < found->count; i++) {
+                const struct ignored_path *p = &found->paths[i];
+                const struct policy_rule *taker = taken_by(s, p->path);
+
+                for (size_t k = 0; taker && k < s->count; k++)
+                        if (rules[k].place == p->place && !advice[k])
+                                advice[k] = arena_strf(s->a, "this ignore rule names %.*s, which the ownership rule %s takes: as "
+                                                       "no difference is seen there, nothing is taken back; remove one of them",
+                                                       STR_FMT(field_path_text(s->a, p->path)), taker->name).p;
+        }
+}
+
+struct ignore_answer ignore_answer(struct ignore_search *s) {
+        size_t all = rules_in_all(s);
+        struct ignore_rule *rules = arena_alloc(s->a, (all + 1) * sizeof *rules);
+        const char **advice = arena_alloc(s->a, (all + 1) * sizeof *advice);
+
+        for (size_t i = 0; i < all; i++)
+                rules[i] = rule_in_force(s, rule_at(s, i));
         struct ignore_result found = ignore_paths(
                 &(struct ignore_input){ .desired = s->o.desired, .live = s->o.live, .type = s->o.type, .rules = rules,
-                                        .rule_count = s->count, .findings = s->findings },
+                                        .rule_count = all, .findings = s->findings },
                 s->a);
-        return (struct ignore_answer){ found.paths, found.count, with_managers(s), s->rules, s->count, found.found };
+        memcpy(advice, found.advice, all * sizeof *advice);
+        advise_of_takes(s, &found, rules, advice);
+        return (struct ignore_answer){
+                .paths = found.paths, .count = found.count, .policy = with_managers(s), .rules = s->rules,
+                .rule_count = s->count, .found = found.found, .advice = advice,
+        };
 }

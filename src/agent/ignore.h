@@ -9,6 +9,11 @@
  * A program that fails on an object finds nothing there, as in Argo CD: `.spec.ports[]` where there is no such list. One
  * that cannot be evaluated at all is an error: what it would have ignored must not be written over.
  *
+ * Annotations of Git's object add to them, and can only make truce do less:
+ *
+ *   truce.dev/ignore: .spec.replicas, .spec.template.spec.containers[name="proxy"]     what may differ, one a line or with commas
+ *   truce.dev/ignore-managers: istiod, region-operator                                 whose fields are theirs
+ *
  * Thread rule: loop thread. A search lives in its arena, and borrows from the object until it is answered.
  */
 #ifndef TRUCE_AGENT_IGNORE_H
@@ -21,6 +26,7 @@
 struct ignore_object {
         const struct config_app *app;
         struct str group, kind, ns, name;
+        struct str place; /* in Git, "deploy/web.yaml:3" */
         bool secret;
         const struct value *desired;
         const struct value *live; /* NULL: it does not exist */
@@ -34,9 +40,19 @@ struct ignore_answer {
         const size_t *rules;      /* that speak of the object, as indexes of app->ignores */
         size_t rule_count;
         const size_t *found;      /* of each of them, how many paths */
+        const char *const *advice; /* of each of them: what it does that is hardly meant; NULL: nothing */
 };
 
 struct ignore_search;
+
+#define IGNORE_ANNOTATION "truce.dev/ignore"
+#define IGNORE_MANAGERS_ANNOTATION "truce.dev/ignore-managers"
+
+/*
+ * Can the annotations of an object in Git be read? Else INVAL or LIMIT, and *ret_key is the one that cannot: the object is to
+ * be refused, for what it was to leave alone is not known.
+ */
+int ignore_check_annotations(const struct value *object, const char **ret_key, struct err *err);
 
 struct ignore_search *ignore_begin(const struct ignore_object *o, struct arena *a);
 /* Are there programs to be evaluated? */
@@ -47,7 +63,7 @@ void ignore_ask(struct ignore_search *s, struct jq_engine *e, void (*done)(void 
 void ignore_cancel(struct ignore_search *s);
 struct ignore_answer ignore_answer(struct ignore_search *s);
 
-/* Does the rule speak of objects of this name? Whether it gathers roles is not looked at. */
-bool ignore_selects(const struct config_ignore *rule, struct str group, struct str kind, struct str ns, struct str name);
+/* Does the rule speak of objects of this name, of this application? Whether it gathers roles is not looked at. */
+bool ignore_selects(const struct config_ignore *rule, const struct policy_object *o);
 
 #endif

@@ -220,6 +220,8 @@ static int look(struct op *op, struct str whole, struct err *err) {
                 .adopted = e && (e->flags & INVENTORY_ADOPTED),
                 .adopt_argocd = op->app->env.agent->adopt_argocd,
         };
+        op->in.known_fields = config_known_fields_of(op->app->config, op->item->desired->gvk.group,
+                                                     op->item->desired->gvk.kind, op->arena, &op->in.known_field_count);
         op->in.paused_count = item_paused(op->item, op->arena, &op->in.paused);
         r = json_parse(op->item->desired->text, op->arena, &op->in.desired, err);
         if (r == 0)

@@ -7,23 +7,27 @@ static size_t owning_managers(const struct op *op, const struct config_ignore *r
 
         for (size_t i = 0; i < rule->manager_count; i++)
                 for (size_t k = 0; k < op->managed.count; k++)
-                        if (op->in.live && str_eqc(op->managed.entries[k].manager, rule->managers[i])) {
+                        if (op->in.live && policy_name_fits(rule->managers[i], op->managed.entries[k].manager)) {
                                 count++;
                                 break;
                         }
         return count;
 }
 
-/* The application's own rules come first. */
 static void note_uses(struct op *op, const struct ignore_answer *answer) {
         struct app *app = op->app;
 
         op->item->ignores_sought = true;
-        for (size_t i = 0; i < answer->rule_count && answer->rules[i] < app->config->own_ignores.count; i++) {
+        for (size_t i = 0; i < answer->rule_count; i++) {
+                const struct config_ignore *rule = &app->config->ignores.rules[answer->rules[i]];
                 struct ignore_use *use = &app->ignore_uses[answer->rules[i]];
 
                 use->found += answer->found[i];
-                use->managers += owning_managers(op, &app->config->ignores.rules[answer->rules[i]]);
+                use->managers += owning_managers(op, rule);
+                if (answer->advice[i] && !use->advised) {
+                        use->advised = true;
+                        app->env.hooks.remark(app->env.ctx, app, rule->place, answer->advice[i]);
+                }
         }
 }
 
@@ -51,16 +55,19 @@ static void on_found(void *ctx, const struct err *err) {
         op->go_on(op, NULL);
 }
 
+static struct str place_of(const struct op *op) {
+        const struct desired *d = op->item->desired;
+
+        return arena_strf(op->arena, "%.*s:%u", STR_FMT(d->file), d->line);
+}
+
 void op_ignore(struct op *op, void (*go_on)(struct op *op, const struct err *err)) {
         const struct desired *d = op->item->desired;
 
-        if (!op->app->config->ignores.count) {
-                go_on(op, NULL);
-                return;
-        }
         op->go_on = go_on;
         op->ignoring = ignore_begin(&(struct ignore_object){ .app = op->app->config, .group = d->gvk.group,
                                                             .kind = d->gvk.kind, .ns = d->ns, .name = d->name,
+                                                            .place = place_of(op),
                                                             .secret = d->secret, .desired = op->in.desired,
                                                             .live = op->in.live, .type = op->in.type },
                                    op->arena);

@@ -91,6 +91,18 @@ static const struct value *managers_value(const struct config_ignore *rule, stru
         return value_list_end(&list, a, 0);
 }
 
+static const struct value *paths_value(const struct config_ignore *rule, struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < rule->path_count; i++) {
+                _cleanup_(buf_done) struct buf text = buf_make(64 * 1024);
+
+                field_path_spell(rule->paths[i], &text);
+                value_list_add(&list, value_string(a, buf_str(&text), 0));
+        }
+        return value_list_end(&list, a, 0);
+}
+
 /* --- the model: what both forms print --------------------------------------------------------------------------- */
 
 static void add(struct value_map_builder *b, struct arena *a, const char *key, struct str text) {
@@ -113,14 +125,17 @@ static const struct value *rule_value(const struct config_ignore *rule, const st
         struct value_map_builder b = { 0 };
 
         add(&b, a, "at", str_from(rule->place));
-        add(&b, a, "application", app ? config_app_title(app->ns, app->name, a) : STR(""));
+        add(&b, a, "application", app ? config_app_title(app->ns, app->name, a) : rule->application);
         add(&b, a, "objects", objects_text(rule, a));
         if (rule->pointer_count)
                 value_map_add(&b, STR("jsonPointers"), pointers_value(rule, a), 0);
         if (rule->program_count)
                 value_map_add(&b, STR("jqPathExpressions"), programs_value(rule, a), 0);
+        if (rule->path_count)
+                value_map_add(&b, STR("paths"), paths_value(rule, a), 0);
         if (rule->manager_count)
-                value_map_add(&b, STR("managedFieldsManagers"), managers_value(rule, a), 0);
+                value_map_add(&b, config_ignore_is_own(rule) ? STR("managers") : STR("managedFieldsManagers"),
+                              managers_value(rule, a), 0);
         add(&b, a, "counts", !app ? STR("") : app->respect_ignores ? STR("at sync, too") : STR("in comparisons"));
         return value_map_end(&b, a, 0);
 }
@@ -221,6 +236,8 @@ static struct str ignored_text(const struct value *row, struct arena *a) {
 
         add_list(&out, value_getc(row, "jsonPointers"), "");
         add_list(&out, value_getc(row, "jqPathExpressions"), out.n ? ", " : "");
+        add_list(&out, value_getc(row, "paths"), out.n ? ", " : "");
+        add_list(&out, value_getc(row, "managers"), value_getc(row, "paths") ? " where owned by " : "what is owned by ");
         add_list(&out, value_getc(row, "managedFieldsManagers"), out.n ? ", what is owned by " : "what is owned by ");
         return arena_str(a, buf_str(&out));
 }

@@ -19,7 +19,7 @@ struct judging {
         bool failed;                      /* it could not be judged */
         struct config *config;
         struct manifest_object desired;
-        const struct value *live, *expected;
+        const struct value *live, *expected, *crd;
         const struct schema *type;
         bool custom;                      /* the type is crd.yaml's */
         struct managed owners;
@@ -90,7 +90,11 @@ static void read_desired(struct judging *j) {
                 return;
         manifest_parse(text, MANIFEST_YAML, j->a, &p);
         if (p.object_count == 1) {
+                const char *annotation;
+
                 j->desired = p.objects[0];
+                if (ignore_check_annotations(j->desired.value, &annotation, &err) < 0)
+                        give_up(j, "desired.yaml", &err);
                 return;
         }
         err_set(&err, ERR_INVAL, "%s", p.error_count ? arena_str(j->a, p.errors[0].message).p : "it must hold one object");
@@ -119,7 +123,7 @@ static void read_rules(struct judging *j) {
 }
 
 static void read_type(struct judging *j) {
-        const struct value *crd = read_value(j, "crd.yaml");
+        const struct value *crd = j->crd = read_value(j, "crd.yaml");
         struct str api_version = value_text(value_getc(j->desired.value, "apiVersion"));
         struct err err;
 
@@ -195,7 +199,7 @@ static void seek_ignored(struct judging *j) {
         const struct manifest_object *o = &j->desired;
         struct ignore_search *s = ignore_begin(
                 &(struct ignore_object){ .app = &j->config->apps[0], .group = o->group, .kind = o->kind, .ns = o->ns,
-                                         .name = o->name, .secret = o->secret, .desired = o->value, .live = j->live,
+                                         .name = o->name, .place = STR("desired.yaml:1"), .secret = o->secret, .desired = o->value, .live = j->live,
                                          .type = j->type },
                 j->a);
 
@@ -254,9 +258,13 @@ static bool decide_as(struct judging *j, enum decide_mode mode, struct decision 
                 .ignored = j->ignored.paths,
                 .ignored_count = j->ignored.count,
                 .remove_extra = j->config->apps[0].self_heal && !j->config->apps[0].report_extra,
+                .crd = j->crd,
                 .mode = mode,
         };
         struct err err;
+
+        in.known_fields = config_known_fields_of(&j->config->apps[0], j->desired.group, j->desired.kind, j->a,
+                                                 &in.known_field_count);
         int r = decide(&in, j->a, ret, &err);
 
         if (r == 0)

@@ -7,10 +7,11 @@
 struct gathering {
         const struct ignore_input *in;
         struct arena *a;
-        struct map *seen; /* spelling of a path → where it is in `paths` */
+        struct map *seen; /* spelling of a path → its place in `paths` + 1, as a pointer */
         struct ignored_path *paths;
-        size_t count, max, left_out;
+        size_t count, room, left_out;
         size_t *found;
+        const char **advice;
 };
 
 /* --- what may be ignored ---------------------------------------------------------------------------------------- */
@@ -94,6 +95,94 @@ static bool go_by_step(const struct gathering *g, struct place *at, const struct
         return value_is(step, VALUE_INT) && value_is(at->value, VALUE_LIST) && go_to_item(g, at, step->i64);
 }
 
+/* --- a list that is ignored whole ---------------------------------------------------------------------------------- */
+
+/* What tells the item of a list from others: its keys, or without them its name. */
+static bool item_name(const struct gathering *g, const struct value *item, const struct schema *list, struct path_element *ret) {
+        static const char *const names[] = { "name", "key" };
+
+        if (path_item_element(item, list, g->a, ret))
+                return true;
+        for (size_t i = 0; value_is(item, VALUE_MAP) && i < ARRAY_LEN(names); i++) {
+                const struct value *name = value_getc(item, names[i]);
+                struct value_map_builder key = { 0 };
+
+                if (!value_is(name, VALUE_STRING))
+                        continue;
+                value_map_add(&key, str_from(names[i]), name, 0);
+                *ret = (struct path_element){ .kind = PATH_KEY, .value = value_map_end(&key, g->a, 0) };
+                return true;
+        }
+        return false;
+}
+
+/* The first item that Git does not have just so: most likely the one that is meant. */
+static const struct value *odd_item(const struct value *live, const struct value *git) {
+        for (size_t i = 0; i < live->list.count; i++) {
+                bool same = false;
+
+                for (size_t k = 0; k < git->list.count && !same; k++)
+                        same = value_equal(live->list.items[i], git->list.items[k]);
+                if (!same)
+                        return live->list.items[i];
+        }
+        return NULL;
+}
+
+static void add_condition(const struct value *key, struct buf *out) {
+        for (size_t i = 0; i < key->map.count; i++) {
+                buf_addf(out, "%s.%.*s == ", i ? " and " : "", STR_FMT(key->map.members[i].key));
+                value_print(key->map.members[i].value, out);
+        }
+}
+
+/* The path as jq has it. */
+static void add_jq(struct field_path p, struct buf *out) {
+        for (size_t i = 0; i < p.count; i++) {
+                const struct path_element *e = &p.elements[i];
+
+                if (i && p.elements[i - 1].kind != PATH_FIELD)
+                        buf_addc(out, " | ");
+                if (e->kind == PATH_FIELD) {
+                        buf_addch(out, '.');
+                        if (str_find(e->name, '.', 0) < 0 && str_find(e->name, '/', 0) < 0 && str_find(e->name, '-', 0) < 0)
+                                buf_add(out, e->name);
+                        else
+                                value_print_string(e->name, out);
+                        continue;
+                }
+                buf_addc(out, "[] | select(");
+                if (e->kind == PATH_KEY)
+                        add_condition(e->value, out);
+                else if (buf_addc(out, ". == "), true)
+                        value_print(e->value, out);
+                buf_addch(out, ')');
+        }
+}
+
+/* A rule that names a list whose items can be told apart freezes all of them, also those that it is not about. */
+static void advise(struct gathering *g, size_t rule, const struct place *at) {
+        _cleanup_(buf_done) struct buf narrow = buf_make(FIELD_PATH_MAX_BYTES * 4);
+        const struct value *git = field_path_find(g->in->desired, at->path, g->in->type);
+        const struct value *live = field_path_find(g->in->live, at->path, g->in->type);
+        const struct ignore_rule *r = &g->in->rules[rule];
+        struct path_element e;
+
+        if (g->advice[rule] || !value_is(git, VALUE_LIST) || !value_is(live, VALUE_LIST) || !git->list.count)
+                return;
+        const struct value *odd = odd_item(live, git);
+        if (!odd || !item_name(g, odd, at->type, &e))
+                return;
+        struct field_path item = field_path_join(g->a, at->path, e);
+        if (r->pattern_count)
+                field_path_spell(item, &narrow);
+        else
+                add_jq(item, &narrow);
+        g->advice[rule] = arena_strf(g->a, "this ignore rule freezes the whole list %.*s; one item of it is %s: ['%.*s']",
+                                     STR_FMT(field_path_text(g->a, at->path)), r->pattern_count ? "paths" : "jqPathExpressions",
+                                     STR_FMT(buf_str(&narrow))).p;
+}
+
 /* --- gathering ---------------------------------------------------------------------------------------------------- */
 
 static struct str spelling(const struct gathering *g, struct field_path p) {
@@ -106,19 +195,31 @@ static struct str spelling(const struct gathering *g, struct field_path p) {
         return arena_str(g->a, buf_str(&b));
 }
 
+static struct ignored_path *new_slot(struct gathering *g) {
+        if (g->count == g->room) {
+                struct ignored_path *grown = arena_zalloc(g->a, (g->room ? 2 * g->room : 16) * sizeof *grown);
+
+                if (g->count)
+                        memcpy(grown, g->paths, g->count * sizeof *grown);
+                g->paths = grown;
+                g->room = g->room ? 2 * g->room : 16;
+        }
+        return &g->paths[g->count++];
+}
+
 static struct ignored_path *slot_for(struct gathering *g, struct field_path p) {
         struct str key = spelling(g, p);
-        struct ignored_path *slot = map_find(g->seen, key);
+        size_t known = (size_t)map_find(g->seen, key);
 
-        if (slot)
-                return slot;
-        if (g->count >= g->max) {
+        if (known)
+                return &g->paths[known - 1];
+        if (g->count >= IGNORE_MAX_PATHS) {
                 g->left_out++;
                 return NULL;
         }
-        slot = &g->paths[g->count++];
+        struct ignored_path *slot = new_slot(g);
         slot->path = p;
-        map_set(g->seen, key, slot);
+        map_set(g->seen, key, (void *)g->count);
         return slot;
 }
 
@@ -132,6 +233,7 @@ static void found(struct gathering *g, size_t rule, const struct place *at, bool
         slot = is_status(at->path) ? NULL : slot_for(g, at->path);
         if (!slot)
                 return;
+        advise(g, rule, at);
         slot->in_git |= !live;
         slot->in_live |= live;
         if (!slot->rule || (r->at_sync && !slot->at_sync)) {
@@ -168,17 +270,50 @@ static void by_finding(struct gathering *g, size_t rule, const struct value *pat
         }
 }
 
-/* No more than these can be found. */
-static size_t most_paths(const struct ignore_input *in) {
-        const struct ignore_finding *finding = in->findings;
-        size_t most = 0;
+/* `stringData` of a Secret is its data. */
+static struct field_path as_stored(const struct gathering *g, struct field_path p) {
+        struct place root = { 0 };
+        struct field_path stored = { 0 };
 
-        for (size_t r = 0; r < in->rule_count; r++) {
-                most += 2 * in->rules[r].pointer_count;
-                for (size_t i = 0; i < in->rules[r].program_count; i++, finding++)
-                        most += value_count(finding->in_git) + value_count(finding->in_live);
+        if (!p.count || p.elements[0].kind != PATH_FIELD)
+                return p;
+        for (size_t i = 0; i < p.count; i++) {
+                struct path_element e = p.elements[i];
+
+                if (i == 0)
+                        e.name = field_name(g, &root, e.name);
+                stored = field_path_join(g->a, stored, e);
         }
-        return most < IGNORE_MAX_PATHS ? most : IGNORE_MAX_PATHS;
+        return stored;
+}
+
+static void by_pattern(struct gathering *g, size_t rule, struct field_path pattern, bool live) {
+        struct place root = root_of(g, live);
+        struct path_list list = { 0 };
+
+        if (root.value)
+                field_pattern_find(as_stored(g, pattern), root.value, root.type, g->a, &list);
+        for (size_t i = 0; i < list.count; i++)
+                found(g, rule, &(struct place){ field_path_find(root.value, list.paths[i], root.type),
+                                                field_path_type(root.type, list.paths[i]), list.paths[i] }, live);
+}
+
+static const struct ignore_finding *by_rule(struct gathering *g, size_t rule, const struct ignore_finding *finding) {
+        const struct ignore_rule *r = &g->in->rules[rule];
+
+        for (size_t i = 0; i < r->pointer_count; i++) {
+                by_pointer(g, rule, r->pointers[i], false);
+                by_pointer(g, rule, r->pointers[i], true);
+        }
+        for (size_t i = 0; i < r->pattern_count; i++) {
+                by_pattern(g, rule, r->patterns[i], false);
+                by_pattern(g, rule, r->patterns[i], true);
+        }
+        for (size_t i = 0; i < r->program_count; i++, finding++) {
+                by_finding(g, rule, finding->in_git, false);
+                by_finding(g, rule, finding->in_live, true);
+        }
+        return finding;
 }
 
 struct ignore_result ignore_paths(const struct ignore_input *in, struct arena *a) {
@@ -186,27 +321,75 @@ struct ignore_result ignore_paths(const struct ignore_input *in, struct arena *a
                 .in = in,
                 .a = a,
                 .seen = map_new(NULL),
-                .max = most_paths(in),
                 .found = arena_zalloc(a, (in->rule_count + 1) * sizeof *g.found),
+                .advice = arena_zalloc(a, (in->rule_count + 1) * sizeof *g.advice),
         };
         const struct ignore_finding *finding = in->findings;
 
-        g.paths = arena_zalloc(a, (g.max + 1) * sizeof *g.paths);
-        for (size_t r = 0; r < in->rule_count; r++) {
-                for (size_t i = 0; i < in->rules[r].pointer_count; i++) {
-                        by_pointer(&g, r, in->rules[r].pointers[i], false);
-                        by_pointer(&g, r, in->rules[r].pointers[i], true);
-                }
-                for (size_t i = 0; i < in->rules[r].program_count; i++, finding++) {
-                        by_finding(&g, r, finding->in_git, false);
-                        by_finding(&g, r, finding->in_live, true);
-                }
-        }
+        for (size_t r = 0; r < in->rule_count; r++)
+                finding = by_rule(&g, r, finding);
         map_free(g.seen);
-        return (struct ignore_result){ g.paths, g.count, g.left_out, g.found };
+        return (struct ignore_result){ g.paths, g.count, g.left_out, g.found, g.advice };
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
+
+int ignore_path_read(struct str text, struct arena *a, struct field_path *ret_path, struct err *err) {
+        int r = field_path_read(text, a, ret_path, err);
+
+        if (r < 0)
+                return r;
+        if (field_path_has_index(*ret_path))
+                return err_set(err, ERR_INVAL, "path \"%.*s\": list items go by their keys, not by their places: "
+                               "[name=\"api\"]", STR_FMT(text));
+        if (is_identity(*ret_path))
+                return err_set(err, ERR_INVAL, "path \"%.*s\" names what makes an object that object; it cannot be ignored",
+                               STR_FMT(text));
+        return 0;
+}
+
+/* The end of the path that begins at `from`: a comma or a line's end that stands in no brackets. */
+static size_t path_end(struct str text, size_t from) {
+        bool quoted = false, bracketed = false;
+        size_t i = from;
+
+        for (; i < text.n; i++) {
+                char c = text.p[i];
+
+                if (c == '\n' || (c == ',' && !bracketed))
+                        break;
+                if (quoted && c == '\\')
+                        i++;
+                else if (c == '"' && bracketed)
+                        quoted = !quoted;
+                else if ((c == '[' || c == ']') && !quoted)
+                        bracketed = c == '[';
+        }
+        return i < text.n ? i : text.n;
+}
+
+int ignore_paths_read(struct str text, struct arena *a, const struct field_path **ret_paths, size_t *ret_count,
+                      struct err *err) {
+        struct field_path *paths = arena_alloc(a, (IGNORE_MAX_LISTED + 1) * sizeof *paths);
+        size_t count = 0;
+
+        for (size_t from = 0; from < text.n;) {
+                size_t to = path_end(text, from);
+                struct str one = str_trim(str_sub(text, from, to));
+
+                from = to + 1;
+                if (!one.n)
+                        continue;
+                if (count == IGNORE_MAX_LISTED)
+                        return err_set(err, ERR_LIMIT, "it holds more than %d paths", IGNORE_MAX_LISTED);
+                int r = ignore_path_read(one, a, &paths[count++], err);
+                if (r < 0)
+                        return r;
+        }
+        *ret_paths = paths;
+        *ret_count = count;
+        return 0;
+}
 
 int ignore_pointer_read(struct str text, struct arena *a, struct pointer *ret_pointer, struct err *err) {
         struct field_path p = { 0 };

@@ -2,11 +2,12 @@
 /*
  * Ignore rules: which paths of one object may differ from Git, and which are left out of what is applied as well.
  *
- * A rule names paths by JSON pointers and by jq programs, as Argo CD's `ignoreDifferences` does, and is evaluated on Git's
- * object and on the live one each by itself: a pointer that names nothing is silent. What a pointer or a program finds
- * is turned into the path that field ownership knows (own/path.h): an item of a keyed list is that item wherever it
- * stands, so `/spec/template/spec/containers/0/image` means the container that is the first one there, and one item can
- * be ignored without freezing its list. In a list without keys an item is its place.
+ * A rule names paths by JSON pointers and by jq programs, as Argo CD's `ignoreDifferences` does, or as ownership rules do
+ * (own/path_read.h), and is evaluated on Git's object and on the live one each by itself: what names nothing is silent.
+ * What is found is turned into the path that field ownership knows (own/path.h): an item of a keyed list is that item
+ * wherever it stands, so `/spec/template/spec/containers/0/image` means the container that is the first one there, and
+ * one item can be ignored without freezing its list. In a list without keys an item is its place, unless a path says
+ * which keys it has.
  *
  * Selecting the rules that speak of an object, and running jq, is the caller's: a verdict comes in as what the program
  * found. Never ignored, whatever a rule says: apiVersion, kind, metadata as a whole, its name and namespace.
@@ -22,6 +23,7 @@
 #include "own/tolerate.h"
 
 #define IGNORE_MAX_PATHS 2000
+#define IGNORE_MAX_LISTED 200
 
 /* What is in force of one rule for one object. */
 struct ignore_rule {
@@ -31,6 +33,8 @@ struct ignore_rule {
         const struct pointer *pointers;
         size_t pointer_count;
         size_t program_count;
+        const struct field_path *patterns; /* paths as people write them: `.spec.containers[name="proxy"]` */
+        size_t pattern_count;
 };
 
 /* What one program found: lists of names and places, `["spec","containers",0]`; NULL: nothing, or it was not asked. */
@@ -53,6 +57,7 @@ struct ignore_result {
         size_t count;
         size_t left_out;
         const size_t *found; /* for each rule, how many paths it named in either object */
+        const char *const *advice; /* for each rule: what it freezes without need, and how to write it; NULL: nothing */
 };
 
 /* Everything lives in the arena or is borrowed. */
@@ -63,5 +68,15 @@ struct ignore_result ignore_paths(const struct ignore_input *in, struct arena *a
  * escape, the whole object, or what is never ignored.
  */
 int ignore_pointer_read(struct str text, struct arena *a, struct pointer *ret_pointer, struct err *err);
+
+/* Reads a path of a rule as field_path_read() does. INVAL also for an item that goes by its place, and what is never ignored. */
+int ignore_path_read(struct str text, struct arena *a, struct field_path *ret_path, struct err *err);
+
+/*
+ * Reads several, one a line or with commas between: of the annotation `truce.dev/ignore`. Errors as above; LIMIT for more
+ * than IGNORE_MAX_LISTED.
+ */
+int ignore_paths_read(struct str text, struct arena *a, const struct field_path **ret_paths, size_t *ret_count,
+                      struct err *err);
 
 #endif

@@ -66,15 +66,32 @@ static enum manifest_scope served_scope(const struct binder *k, const struct man
         return k->b->scope(k->b->ctx, o->group, o->version, o->kind);
 }
 
-static void refuse(struct binder *k, const struct manifest_object *o, const struct err *err) {
+static void refuse_at(struct binder *k, const struct manifest_object *o, uint32_t line, const struct err *err) {
         problem_list_add(&k->errors, (struct manifest_problem){
                 .code = err->code,
                 .file = o->file,
-                .line = o->line,
+                .line = line,
                 .object = manifest_title(o, k->a),
                 .message = arena_str(k->a, str_from(err->msg)),
         });
         object_list_add(&k->refused, o);
+}
+
+static void refuse(struct binder *k, const struct manifest_object *o, const struct err *err) {
+        refuse_at(k, o, o->line, err);
+}
+
+/* Is there an annotation that cannot be read? `in` has the lines. */
+static bool refuse_annotation(struct binder *k, const struct manifest_object *in, const struct manifest_object *o) {
+        struct str path[] = { STR("metadata"), STR("annotations"), STR("") };
+        const char *key = NULL;
+        struct err err;
+
+        if (!k->b->check || k->b->check(in->value, &key, &err) == 0)
+                return false;
+        path[2] = str_from(key);
+        refuse_at(k, o, manifest_line_of(in, (struct pointer){ path, ARRAY_LEN(path) }), &err);
+        return true;
 }
 
 static void warn_namespace(struct binder *k, const struct manifest_object *o) {
@@ -122,7 +139,7 @@ static void bind_object(struct binder *k, const struct manifest_object *in) {
         }
         if (k->b->protection && !o.skip_reconcile && manifest_check_protected(&o, k->b->protection, &err) < 0)
                 refuse(k, &o, &err);
-        else
+        else if (!refuse_annotation(k, in, &o))
                 object_list_add(&k->objects, &o);
 }
 

@@ -27,6 +27,8 @@ struct manifest_binding {
         const struct manifest_protection *protection; /* NULL: nothing is protected */
         enum manifest_scope (*scope)(void *ctx, struct str group, struct str version, struct str kind);
         void *ctx;
+        /* May refuse an object because of one of its annotations, *ret_annotation: INVAL … NULL: none is looked at. */
+        int (*check)(const struct value *object, const char **ret_annotation, struct err *err);
 };
 
 /*
@@ -42,8 +44,8 @@ int manifest_bind_scope(const struct manifest_object *in, bool namespaced, const
  *  - parked: the kind is not served (bind again when discovery changed). Counts as desired. When a CRD of the same set
  *    defines the kind, its scope is known from there and the object is bound all the same, so that its id can enter the
  *    inventory; else it is not bound and has no id;
- *  - refused: the set's own refused objects and those that fail here (protected, no namespace, duplicates that show only
- *    now that namespaces are known). Counts as desired; bound where the scope is known.
+ *  - refused: the set's own refused objects and those that fail here (protected, no namespace, an annotation that cannot be
+ *    read, duplicates that show only now that namespaces are known). Counts as desired; bound where the scope is known.
  */
 struct manifest_bound {
         struct manifest_object *objects;

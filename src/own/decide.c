@@ -158,7 +158,7 @@ static void yield_withheld(struct desk *d) {
 static void yield_paused(struct desk *d) {
         for (size_t i = 0; i < d->in->paused_count; i++) {
                 const struct decide_paused *p = &d->in->paused[i];
-                const struct value *want = field_path_find(d->in->desired, p->path, d->type);
+                const struct value *want = field_path_find(d->wanted, p->path, d->type);
                 const struct value *have = field_path_find(d->in->live, p->path, d->type);
 
                 if (!d->in->live || !want || (have && value_equal(want, have)))
@@ -185,6 +185,13 @@ static int check_input(const struct decide_input *in, struct err *err) {
         return 0;
 }
 
+static const struct value *as_spelt(const struct decide_input *in, const struct value *object, const struct value *live,
+                                    const struct schema *type, struct arena *a) {
+        struct respell_knowledge known = { in->crd, in->known_fields, in->known_field_count };
+
+        return respell(object, live, &known, type, a);
+}
+
 int desk_open(struct desk *d, const struct decide_input *in, struct arena *a, struct err *err) {
         int res = check_input(in, err);
 
@@ -194,7 +201,8 @@ int desk_open(struct desk *d, const struct decide_input *in, struct arena *a, st
 
         *d = (struct desk){ .in = in, .arena = a, .type = type_of(in, a), .needs_version = in->live && in->lock };
         d->object = (struct policy_object){ target.group, target.kind, target.ns, target.name, in->application };
-        d->out.effective = in->desired;
+        d->wanted = as_spelt(in, in->desired, in->live, d->type, a);
+        d->out.effective = d->wanted;
         if (in->live && in->managed)
                 d->managed = *in->managed;
         else if (in->live)
@@ -478,7 +486,8 @@ static bool fingerprint_matches(struct desk *d) {
 int decide_fingerprint(const struct decide_input *in, const struct decision *d, const struct value *live,
                        const struct managed *owners, struct arena *a, struct hash128 *ret_fingerprint, struct err *err) {
         const struct schema *type = type_of(in, a);
-        struct tolerance t = tolerate(d->effective, live, owners, in->ignored, in->ignored_count, type, a);
+        const struct value *effective = as_spelt(in, d->effective, live, type, a);
+        struct tolerance t = tolerate(effective, live, owners, in->ignored, in->ignored_count, type, a);
 
         return fingerprint_of(in->key, t.desired, t.live, &t.owners, type, a, ret_fingerprint, err);
 }

@@ -21,6 +21,7 @@
 #include "own/fingerprint.h"
 #include "own/handover.h"
 #include "own/proof.h"
+#include "own/respell.h"
 #include "own/tolerate.h"
 
 enum decide_mode {
@@ -86,7 +87,9 @@ struct decide_input {
         const struct value *live;      /* NULL: it does not exist */
         const struct managed *managed; /* of live; NULL: read from live */
         const struct schema *type;     /* NULL: only the built-in table is used */
-        const struct value *crd;       /* of its kind, for the scale subresource; may be NULL */
+        const struct value *crd;       /* of its kind, for the scale subresource and spellings; may be NULL */
+        const struct known_field *known_fields; /* of its kind: own/respell.h */
+        size_t known_field_count;
 
         const struct hash_key *key;        /* the installation's */
         const struct hash128 *fingerprint; /* stored for it; NULL: none */

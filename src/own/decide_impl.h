@@ -24,6 +24,7 @@ struct desk {
         const struct decide_input *in;
         struct arena *arena;
         const struct schema *type;
+        const struct value *wanted; /* in->desired, spelt as the live object has it where it means the same */
         struct managed managed;
         const struct managed_entry *ours; /* may be NULL */
         const struct scale_path *scaled; /* the object's number of replicas, and those of its parts */

@@ -172,7 +172,7 @@ static void as_left(struct explaining *x, struct explain_row *row) {
 
 static struct explain_row row_of(struct explaining *x, struct field_path p) {
         const struct desk *d = &x->desk;
-        const struct value *git = field_path_find(d->in->desired, p, d->type);
+        const struct value *git = field_path_find(d->wanted, p, d->type);
         const struct value *live = field_path_find(d->in->live, p, d->type);
         struct explain_row row = { .path = p, .rule = "", .in_git = git != NULL, .leaves = 1 };
         const struct decide_note *note = note_of(x, p);

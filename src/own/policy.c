@@ -53,7 +53,7 @@ static const struct known_manager {
         { "vpa-*", POLICY_CONTROLLER },
 };
 
-static bool name_matches(const char *pattern, struct str name) {
+bool policy_name_fits(const char *pattern, struct str name) {
         size_t n = strlen(pattern);
 
         if (n && pattern[n - 1] == '*')
@@ -63,7 +63,7 @@ static bool name_matches(const char *pattern, struct str name) {
 
 static enum policy_class class_of_name(struct str manager) {
         for (size_t i = 0; i < ARRAY_LEN(known_managers); i++)
-                if (name_matches(known_managers[i].pattern, manager))
+                if (policy_name_fits(known_managers[i].pattern, manager))
                         return known_managers[i].class;
         return POLICY_UNKNOWN;
 }
@@ -121,7 +121,7 @@ static bool scale_matches(const struct policy_rule *r, const struct policy_quest
 }
 
 static bool selects(const char *pattern, struct str name) {
-        return !pattern || name_matches(pattern, name);
+        return !pattern || policy_name_fits(pattern, name);
 }
 
 bool policy_rule_selects(const struct policy_rule *r, const struct policy_object *o) {
@@ -136,7 +136,7 @@ bool policy_rule_is_ownerless(const struct policy_rule *r) {
 }
 
 static bool rule_matches(const struct policy_rule *r, const struct policy_question *q, enum policy_class class) {
-        if (r->manager && !name_matches(r->manager, q->manager))
+        if (r->manager && !policy_name_fits(r->manager, q->manager))
                 return false;
         if (r->subresource && !str_eqc(q->subresource, r->subresource))
                 return false;

@@ -92,6 +92,8 @@ bool policy_is_person(struct str manager);
 /* `p` may be NULL: built-in rules only. Always answers. */
 struct policy_answer policy_decide(const struct policy *p, const struct policy_question *q);
 
+/* Is the name what a rule says, which may end in one '*'? */
+bool policy_name_fits(const char *pattern, struct str name);
 /* Does the rule speak of a path whoever owns it? */
 bool policy_rule_is_ownerless(const struct policy_rule *r);
 /* Does it select the object? */
