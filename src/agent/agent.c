@@ -121,9 +121,13 @@ struct entry *agent_entry_of(const struct agent *agent, const struct app *app) {
         abort();
 }
 
-static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
+static void on_outcome(void *ctx, struct app *app, const struct outcome *outcome) {
         struct agent *agent = ctx;
+        struct outcome masked = *outcome;
+        const struct outcome *o = &masked;
 
+        if (agent->config->mask.count)
+                masked.mask = &agent->config->mask;
         agent->stats.outcomes[o->kind]++;
         if (o->noticed_ms && (o->kind == OUTCOME_CONFIGURED || o->kind == OUTCOME_CREATED)) {
                 agent->stats.heals++;

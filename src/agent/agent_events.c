@@ -68,8 +68,8 @@ static void tell_failure(struct events *events, const struct outcome *o) {
         const struct value *objects[] = { o->desired, o->before };
         struct event_object object = about(o->before ? o->before : o->desired);
 
-        if (o->secret)
-                mask_scrub(objects, ARRAY_LEN(objects), true, str_from(o->err->msg), &message);
+        if (o->secret || o->mask)
+                mask_scrub(objects, ARRAY_LEN(objects), o->secret, o->mask, str_from(o->err->msg), &message);
         else
                 buf_addc(&message, o->err->msg);
         if (o->file.n)

@@ -63,6 +63,7 @@ struct outcome {
         struct str file;              /* empty: not known */
         uint32_t line;
         bool secret;
+        const struct mask_annotations *mask; /* what else nobody may see; the agent sets it */
         const struct err *err;        /* REFUSED, FAILED */
         bool mishap;                  /* the request got lost, or lost a race: it says nothing about the object */
         const char *reason;           /* in words; may be "" */

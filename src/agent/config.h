@@ -24,6 +24,7 @@
 
 #include "base/option.h"
 #include "base/pointer.h"
+#include "diff/mask.h"
 #include "manifest/protect.h"
 #include "own/policy.h"
 #include "own/respell.h"
@@ -256,6 +257,7 @@ struct config {
         size_t project_count;
         struct config_ignores ignores;       /* of argocd-cm and of the Agent, for all applications */
         struct manifest_filter filter;       /* of argocd-cm: resource.exclusions, resource.inclusions */
+        struct mask_annotations mask;        /* of argocd-cm: resource.sensitive.mask.annotations */
         struct config_known_fields known_fields; /* of argocd-cm, behind those that are built in */
         struct config_irrelevant *irrelevant; /* all together make one of the notices */
         size_t irrelevant_count;

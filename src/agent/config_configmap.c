@@ -13,6 +13,7 @@
 #define IGNORE CUSTOMIZATIONS ".ignoreDifferences."
 #define KNOWN CUSTOMIZATIONS ".knownTypeFields."
 #define COMPARE "resource.compareoptions"
+#define MASK "resource.sensitive.mask.annotations"
 #define EXCLUSIONS "resource.exclusions"
 #define INCLUSIONS "resource.inclusions"
 
@@ -57,7 +58,7 @@ static const struct config_key prefixes[] = {
         { "resource.excludeEventLabelKeys", SETTING_IRRELEVANT, NULL },
         { "resource.links", SETTING_IRRELEVANT, NULL },
         { "resource.respectRBAC", SETTING_IRRELEVANT, NULL },
-        { "resource.sensitive.mask.annotations", SETTING_LATER, "masked annotations are not implemented yet" },
+        { MASK, SETTING_USED, NULL },
         { "server.", SETTING_IRRELEVANT, NULL },
         { "statusbadge.", SETTING_IRRELEVANT, NULL },
         { "timeout.", SETTING_IRRELEVANT, NULL },
@@ -255,6 +256,26 @@ static void read_compare_options(struct reader *r, const struct value_member *m)
                 read_compare_option(r, &map->map.members[i], line_before + map->map.members[i].line);
 }
 
+/* --- resource.sensitive.mask.annotations ------------------------------------------------------------------------------ */
+
+/* Keys with commas between. */
+static void read_masks(struct reader *r, const struct value_member *m) {
+        struct str rest = value_text(m->value), key;
+        struct str *keys;
+        size_t count = 0;
+
+        if (!value_is(m->value, VALUE_STRING)) {
+                reader_error(r, m->line, MASK " must be keys of annotations with commas between, not a %s",
+                             value_kind_name(m->value->kind));
+                return;
+        }
+        keys = arena_alloc(r->a, (rest.n + 1) * sizeof *keys);
+        while (str_next(&rest, ',', &key))
+                if (str_trim(key).n)
+                        keys[count++] = arena_str(r->a, str_trim(key));
+        r->c->mask = (struct mask_annotations){ keys, count };
+}
+
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void read_used(struct reader *r, const struct value_member *m) {
@@ -271,6 +292,8 @@ static void read_used(struct reader *r, const struct value_member *m) {
                 r->c->filter.included = config_read_kinds(r, m, &r->c->filter.included_count);
         else if (str_eqc(m->key, CUSTOMIZATIONS))
                 read_nested(r, m);
+        else if (str_eqc(m->key, MASK))
+                read_masks(r, m);
         else
                 reader_error(r, m->line, "unknown key data.%.*s: the types of " CUSTOMIZATIONS ".<type>.<group>_<Kind> are "
                              "actions, health, ignoreDifferences, ignoreResourceUpdates, knownTypeFields and useOpenLibs",

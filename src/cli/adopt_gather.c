@@ -253,9 +253,9 @@ static struct str reason_of(struct adopt_report *r, const struct outcome *o) {
 
         if (!o->err)
                 return arena_str(r->arena, str_from(o->reason));
-        if (!o->secret)
+        if (!o->secret && !o->mask)
                 return arena_str(r->arena, str_from(o->err->msg));
-        mask_scrub(objects, ARRAY_LEN(objects), true, str_from(o->err->msg), &safe);
+        mask_scrub(objects, ARRAY_LEN(objects), o->secret, o->mask, str_from(o->err->msg), &safe);
         return adopt_text(r, &safe);
 }
 

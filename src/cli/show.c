@@ -223,8 +223,8 @@ static void count(struct show *s, const struct outcome *o) {
 static void error_of(const struct outcome *o, struct buf *out) {
         const struct value *objects[] = { o->desired, o->before };
 
-        if (o->secret)
-                mask_scrub(objects, ARRAY_LEN(objects), true, str_from(o->err->msg), out);
+        if (o->secret || o->mask)
+                mask_scrub(objects, ARRAY_LEN(objects), o->secret, o->mask, str_from(o->err->msg), out);
         else
                 buf_addc(out, o->err->msg);
 }

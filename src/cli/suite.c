@@ -440,6 +440,10 @@ static void expect_problems(struct judging *j, const struct value *want) {
                 config_problem_print(&j->config->problems[i], &lines);
                 buf_addch(&lines, '\n');
         }
+        for (size_t i = 0; i < j->ignored.rule_count; i++)
+                if (j->ignored.advice[i])
+                        buf_addf(&lines, "%s: %s\n", j->config->apps[0].ignores.rules[j->ignored.rules[i]].place,
+                                 j->ignored.advice[i]);
         for (size_t i = 0; i < value_count(want); i++)
                 if (!str_contains(buf_str(&lines), value_text(want->list.items[i])))
                         complain(j, "rules.yaml: nothing is told that holds \"%.*s\"",

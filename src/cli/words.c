@@ -83,6 +83,7 @@ int words_compare(const struct outcome *o, struct arena *a, struct diff *ret) {
                 .after_owners = o->after_owners,
                 .type = o->type,
                 .secret = o->secret,
+                .mask = o->mask,
                 .file = o->file,
                 .notes = o->notes,
                 .note_count = o->note_count,

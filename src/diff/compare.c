@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diff/compare_impl.h"
 
-#include "diff/mask.h"
-
 static const char *const silent_metadata[] = {
         "managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink",
 };
@@ -51,7 +49,7 @@ static int walk_open(struct walk *w, const struct diff_input *in, struct arena *
         w->ours_after = our_set(&w->after_owners);
         w->blind = w->before_owners.count == 0 && w->after_owners.count == 0;
 
-        mask_objects(objects, ARRAY_LEN(objects), in->secret, a);
+        mask_objects(objects, ARRAY_LEN(objects), in->secret, in->mask, a);
         w->before = strip(a, objects[0]);
         w->after = in->after == in->before ? w->before : strip(a, objects[1]);
         w->desired = objects[2];

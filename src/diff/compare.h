@@ -18,6 +18,7 @@
 #ifndef TRUCE_DIFF_COMPARE_H
 #define TRUCE_DIFF_COMPARE_H
 
+#include "diff/mask.h"
 #include "own/decide.h"
 
 #define DIFF_MAX_ENTRIES 2000
@@ -89,6 +90,7 @@ struct diff_input {
         const struct managed *before_owners, *after_owners;
         const struct schema *type; /* NULL: unknown */
         bool secret;               /* mask it as a Secret (a core Secret always is) */
+        const struct mask_annotations *mask; /* masked in any kind; may be NULL */
         struct str file;
         const struct decide_note *notes;
         size_t note_count;

@@ -316,6 +316,69 @@ static const struct ignore_finding *by_rule(struct gathering *g, size_t rule, co
         return finding;
 }
 
+/* --- lists and maps of one piece -------------------------------------------------------------------------------------- */
+
+/* Both objects without what is ignored. */
+struct remainder {
+        const struct value *git, *live;
+};
+
+static struct remainder remainder_of(const struct gathering *g) {
+        struct path_list of_git = { 0 }, of_live = { 0 };
+
+        for (size_t i = 0; i < g->count; i++) {
+                const struct ignored_path *p = &g->paths[i];
+
+                if (p->in_git || !field_path_has_index(p->path))
+                        path_list_add(&of_git, g->a, p->path);
+                if (p->in_live || !field_path_has_index(p->path))
+                        path_list_add(&of_live, g->a, p->path);
+        }
+        return (struct remainder){ field_paths_prune(g->a, g->in->desired, of_git.paths, of_git.count, g->in->type),
+                                   field_paths_prune(g->a, g->in->live, of_live.paths, of_live.count, g->in->type) };
+}
+
+/* What the path is within, and has one owner as a whole; empty: nothing has. */
+static struct field_path piece_around(const struct gathering *g, struct field_path p) {
+        for (size_t n = 1; n < p.count; n++) {
+                struct field_path above = { p.elements, n };
+                const struct value *v = field_path_find(g->in->live, above, g->in->type);
+
+                if (v && schema_is_atomic(field_path_type(g->in->type, above), v))
+                        return above;
+        }
+        return (struct field_path){ 0 };
+}
+
+static bool stand_alike(const struct gathering *g, const struct value *git, const struct value *live, struct field_path p) {
+        const struct value *x = field_path_find(git, p, g->in->type), *y = field_path_find(live, p, g->in->type);
+
+        return x && y ? value_equal(x, y) : !value_count(x) && !value_count(y);
+}
+
+/*
+ * Who puts an item into a list that is one piece to the API server owns the list from then on. Where the rest of it is as Git
+ * says, nobody has changed what is Git's: the list may differ as a whole then.
+ */
+static void widen(struct gathering *g) {
+        struct remainder rest = { 0 };
+        size_t count = g->count;
+
+        for (size_t i = 0; g->in->live && i < count; i++) {
+                struct ignored_path narrow = g->paths[i];
+                struct field_path piece = piece_around(g, narrow.path);
+
+                if (!piece.count || stand_alike(g, g->in->desired, g->in->live, piece))
+                        continue;
+                if (!rest.live)
+                        rest = remainder_of(g);
+                struct ignored_path *slot = stand_alike(g, rest.git, rest.live, piece) ? slot_for(g, piece) : NULL;
+                if (slot && !slot->rule)
+                        *slot = (struct ignored_path){ .path = piece, .in_git = true, .in_live = true, .rule = narrow.rule,
+                                                       .place = narrow.place };
+        }
+}
+
 struct ignore_result ignore_paths(const struct ignore_input *in, struct arena *a) {
         struct gathering g = {
                 .in = in,
@@ -328,6 +391,7 @@ struct ignore_result ignore_paths(const struct ignore_input *in, struct arena *a
 
         for (size_t r = 0; r < in->rule_count; r++)
                 finding = by_rule(&g, r, finding);
+        widen(&g);
         map_free(g.seen);
         return (struct ignore_result){ g.paths, g.count, g.left_out, g.found, g.advice };
 }

@@ -36,7 +36,10 @@ bool mask_is_secret(const struct value *object) {
 struct masker {
         struct map *letters; /* to 1, 2, 3 … */
         struct arena *arena;
+        const struct mask_annotations *also; /* never NULL */
 };
+
+static const struct mask_annotations none = { NULL, 0 };
 
 static size_t number_of(struct masker *m, const struct value *v) {
         _cleanup_(buf_done) struct buf text = buf_make(SIZE_MAX);
@@ -95,18 +98,22 @@ static const struct value *mask_secret(struct masker *m, const struct value *obj
         return value_map_end(&b, m->arena, object->line);
 }
 
-static const struct value *mask_copies(struct masker *m, const struct value *object) {
+static const struct value *mask_annotation(struct masker *m, const struct value *object, struct str key) {
         const struct str way[] = { STR("metadata"), STR("annotations") };
+        const struct value *annotations = value_path(object, "metadata", "annotations", NULL);
+        const struct value *held = value_get(annotations, key);
 
-        for (size_t i = 0; i < ARRAY_LEN(copies); i++) {
-                const struct value *annotations = value_path(object, "metadata", "annotations", NULL);
-                const struct value *copy = value_getc(annotations, copies[i]);
+        if (!held)
+                return object;
+        annotations = value_with(m->arena, annotations, key, mask_value(m, held));
+        return value_with_path(m->arena, object, way, ARRAY_LEN(way), annotations);
+}
 
-                if (!copy)
-                        continue;
-                annotations = value_with(m->arena, annotations, str_from(copies[i]), mask_value(m, copy));
-                object = value_with_path(m->arena, object, way, ARRAY_LEN(way), annotations);
-        }
+static const struct value *mask_annotations(struct masker *m, const struct value *object) {
+        for (size_t i = 0; i < ARRAY_LEN(copies); i++)
+                object = mask_annotation(m, object, str_from(copies[i]));
+        for (size_t i = 0; i < m->also->count; i++)
+                object = mask_annotation(m, object, m->also->keys[i]);
         return object;
 }
 
@@ -139,21 +146,27 @@ static void number_secret(struct masker *m, const struct value *x, const struct 
         }
 }
 
-static void number_copies(struct masker *m, const struct value *x, const struct value *y) {
-        for (size_t i = 0; i < ARRAY_LEN(copies); i++) {
-                const struct value *p = value_getc(value_path(x, "metadata", "annotations", NULL), copies[i]);
-                const struct value *q = value_getc(value_path(y, "metadata", "annotations", NULL), copies[i]);
+static void number_annotation(struct masker *m, const struct value *x, const struct value *y, struct str key) {
+        const struct value *p = value_get(value_path(x, "metadata", "annotations", NULL), key);
+        const struct value *q = value_get(value_path(y, "metadata", "annotations", NULL), key);
 
-                if (p && q && !value_equal(p, q)) {
-                        number_of(m, p);
-                        number_of(m, q);
-                }
+        if (p && q && !value_equal(p, q)) {
+                number_of(m, p);
+                number_of(m, q);
         }
 }
 
-void mask_objects(const struct value **objects, size_t count, bool secret, struct arena *a) {
+static void number_annotations(struct masker *m, const struct value *x, const struct value *y) {
+        for (size_t i = 0; i < ARRAY_LEN(copies); i++)
+                number_annotation(m, x, y, str_from(copies[i]));
+        for (size_t i = 0; i < m->also->count; i++)
+                number_annotation(m, x, y, m->also->keys[i]);
+}
+
+void mask_objects(const struct value **objects, size_t count, bool secret, const struct mask_annotations *also,
+                  struct arena *a) {
         _cleanup_(map_freep) struct map *letters = map_new(NULL);
-        struct masker m = { .letters = letters, .arena = a };
+        struct masker m = { .letters = letters, .arena = a, .also = also ? also : &none };
         const struct value *first = count ? objects[0] : NULL;
 
         for (size_t i = 0; i < count; i++)
@@ -161,7 +174,7 @@ void mask_objects(const struct value **objects, size_t count, bool secret, struc
         if (secret && count >= 2)
                 number_secret(&m, objects[0], objects[1]);
         if (count >= 2)
-                number_copies(&m, objects[0], objects[1]);
+                number_annotations(&m, objects[0], objects[1]);
         for (size_t i = 0; i < count; i++) {
                 /* One pointer twice stays one pointer, so that "the same object" stays visible. */
                 if (i > 0 && objects[i] == first) {
@@ -170,7 +183,7 @@ void mask_objects(const struct value **objects, size_t count, bool secret, struc
                 }
                 if (secret && value_is(objects[i], VALUE_MAP))
                         objects[i] = mask_secret(&m, objects[i]);
-                objects[i] = mask_copies(&m, objects[i]);
+                objects[i] = mask_annotations(&m, objects[i]);
         }
 }
 
@@ -327,6 +340,15 @@ static void hide_copies(struct scrub *s, const struct value *object) {
         }
 }
 
+static void hide_annotations(struct scrub *s, const struct value *object, const struct mask_annotations *also) {
+        for (size_t i = 0; i < also->count; i++) {
+                const struct value *held = value_get(value_path(object, "metadata", "annotations", NULL), also->keys[i]);
+
+                if (held)
+                        hide_value(s, held);
+        }
+}
+
 static void print_scrubbed(const struct scrub *s, struct buf *out) {
         for (size_t at = 0; at < s->text.n;) {
                 size_t end = at + 1;
@@ -341,13 +363,17 @@ static void print_scrubbed(const struct scrub *s, struct buf *out) {
         }
 }
 
-void mask_scrub(const struct value *const *objects, size_t count, bool secret, struct str text, struct buf *out) {
+void mask_scrub(const struct value *const *objects, size_t count, bool secret, const struct mask_annotations *also,
+                struct str text, struct buf *out) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct scrub s = { .text = str_sub(text, 0, KUBE_MAX_ERROR_BYTES), .arena = a };
 
         scrub_open(&s);
         for (size_t i = 0; i < count; i++) {
-                if (!value_is(objects[i], VALUE_MAP) || !(secret || mask_is_secret(objects[i])))
+                if (!value_is(objects[i], VALUE_MAP))
+                        continue;
+                hide_annotations(&s, objects[i], also ? also : &none);
+                if (!secret && !mask_is_secret(objects[i]))
                         continue;
                 hide_secret(&s, objects[i]);
                 hide_copies(&s, objects[i]);

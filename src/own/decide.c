@@ -37,6 +37,28 @@ void desk_reason(struct desk *d, const char *fmt, ...) {
         d->out.reason = arena_str(d->arena, buf_str(&b));
 }
 
+/* An item that Git's list does not have, at about the place that it has in the live one. False: Git has no such list. */
+static bool put_item_in(struct desk *d, struct field_path p, const struct value *item) {
+        struct field_path list_path = { p.elements, p.count - 1 };
+        const struct value *list = field_path_find(d->out.effective, list_path, d->type);
+        struct value_list_builder b = { 0 };
+        size_t at = 0;
+
+        if (!value_is(list, VALUE_LIST) ||
+            !path_item_find(field_path_find(d->in->live, list_path, d->type), &p.elements[p.count - 1],
+                            field_path_type(d->type, list_path), &at))
+                return false;
+        for (size_t i = 0; i < list->list.count; i++) {
+                if (i == at)
+                        value_list_add(&b, item);
+                value_list_add(&b, list->list.items[i]);
+        }
+        if (at >= list->list.count)
+                value_list_add(&b, item);
+        return field_path_set(d->arena, d->out.effective, list_path, d->type, value_list_end(&b, d->arena, list->line),
+                              &d->out.effective, NULL) == 0;
+}
+
 /*
  * Leaves a path out of what is applied. Inside an atomic node nothing can be left out: there the live value is put in
  * its place, and the request needs the resourceVersion it was taken from (design §6.6).
@@ -54,7 +76,8 @@ static void leave_out(struct desk *d, struct field_path p) {
         const struct value *live = in_atomic ? field_path_find(d->in->live, p, d->type) : NULL;
         if (live)
                 desk_settle(d);
-        if (live && field_path_set(d->arena, d->out.effective, p, d->type, live, &d->out.effective, NULL) == 0)
+        if (live && (field_path_set(d->arena, d->out.effective, p, d->type, live, &d->out.effective, NULL) == 0 ||
+                     put_item_in(d, p, live)))
                 d->needs_version = true;
         else
                 path_list_add(&d->leaving, d->arena, p);

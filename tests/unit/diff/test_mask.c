@@ -47,7 +47,7 @@ static void equal_values_have_equal_letters_within_one_object(void **state) {
         };
 
         (void)state;
-        mask_objects(o, 3, false, a);
+        mask_objects(o, 3, false, NULL, a);
         assert_string_equal(text_at(o[0], "data", "a"), "••••••  (a)");
         assert_string_equal(text_at(o[1], "data", "a"), "••••••  (b)");
         assert_string_equal(text_at(o[0], "data", "b"), "••••••  (b)");
@@ -70,7 +70,7 @@ static void letters_do_not_run_out(void **state) {
         }
         o[0] = value_with(a, json(a, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}"), STR("data"),
                           value_map_end(&data, a, 0));
-        mask_objects(o, 1, false, a);
+        mask_objects(o, 1, false, NULL, a);
         assert_string_equal(text_at(o[0], "data", "k025"), "••••••  (z)");
         assert_string_equal(text_at(o[0], "data", "k026"), "••••••  (aa)");
         assert_string_equal(text_at(o[0], "data", "k701"), "••••••  (zz)");
@@ -96,7 +96,7 @@ static void damaged_secrets_are_masked_too(void **state) {
                 _cleanup_(buf_done) struct buf b = buf_make(KIB);
                 const struct value *o[1] = { json(a, damaged[i]) };
 
-                mask_objects(o, 1, false, a);
+                mask_objects(o, 1, false, NULL, a);
                 value_print(o[0], &b);
                 assert_null(strstr(b.p, "HUSH"));
         }
@@ -109,12 +109,33 @@ static void what_is_no_secret_stays_readable(void **state) {
 
         (void)state;
         o[1] = o[0];
-        mask_objects(o, 2, false, a);
+        mask_objects(o, 2, false, NULL, a);
         assert_string_equal(text_at(o[0], "data", "a"), "open");
         assert_ptr_equal(o[0], o[1]);
-        mask_objects(o, 2, true, a);
+        mask_objects(o, 2, true, NULL, a);
         assert_string_equal(text_at(o[0], "data", "a"), "••••••  (a)");
         assert_ptr_equal(o[0], o[1]);
+}
+
+static void annotations_that_the_configuration_names_are_masked_in_any_kind(void **state) {
+        static const struct str keys[] = { { "example.com/token", 17 }, { "other", 5 } };
+        static const struct mask_annotations also = { keys, 2 };
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(buf_done) struct buf b = buf_make(KIB);
+        const struct value *o[] = {
+                json(a, "{\"kind\":\"ConfigMap\",\"metadata\":{\"annotations\":{\"example.com/token\":\"HUSH1\",\"note\":\"open\"}}}"),
+                json(a, "{\"kind\":\"ConfigMap\",\"metadata\":{\"annotations\":{\"example.com/token\":\"HUSH2\"}}}"),
+                json(a, "{\"kind\":\"ConfigMap\",\"metadata\":{}}"),
+        };
+
+        (void)state;
+        mask_scrub(o, 2, false, &also, STR("denied: token HUSH2 is bad, note is open"), &b);
+        assert_string_equal(b.p, "denied: token •••••• is bad, note is open");
+        mask_objects(o, 3, false, &also, a);
+        assert_string_equal(value_canonical(a, o[0]).p,
+                            "{\"kind\":\"ConfigMap\",\"metadata\":{\"annotations\":{\"example.com/token\":\"••••••  (a)\",\"note\":\"open\"}}}");
+        assert_string_equal(value_canonical(a, o[1]).p,
+                            "{\"kind\":\"ConfigMap\",\"metadata\":{\"annotations\":{\"example.com/token\":\"••••••  (b)\"}}}");
 }
 
 static void scrub(const char *object, const char *text, const char *want) {
@@ -122,7 +143,7 @@ static void scrub(const char *object, const char *text, const char *want) {
         _cleanup_(buf_done) struct buf b = buf_make(MIB);
         const struct value *o[] = { NULL, json(a, object) };
 
-        mask_scrub(o, 2, false, str_from(text), &b);
+        mask_scrub(o, 2, false, NULL, str_from(text), &b);
         assert_string_equal(b.p, want);
 }
 
@@ -165,7 +186,7 @@ static void scrubbing_is_bounded(void **state) {
                 buf_addch(&text, i % 9 == 8 ? '-' : 'a');
         value_map_add(&data, STR("p"), value_string(a, buf_str(&value), 0), 0);
         o[0] = value_with(a, json(a, SECRET("\"x\":1")), STR("data"), value_map_end(&data, a, 0));
-        mask_scrub(o, 1, false, buf_str(&text), &out);
+        mask_scrub(o, 1, false, NULL, buf_str(&text), &out);
         assert_null(strstr(out.p, "aaaa"));
         assert_non_null(strstr(out.p, "••••••-••••••"));
 }
@@ -269,7 +290,7 @@ static void no_value_of_a_secret_is_ever_printed(void **state) {
                 print_everything(&d, &out);
                 for (size_t i = 0; i < count; i++)
                         buf_addf(&error, "invalid: %.*s; ", STR_FMT(values[i]));
-                mask_scrub(o, 3, false, buf_str(&error), &out);
+                mask_scrub(o, 3, false, NULL, buf_str(&error), &out);
                 assert_int_equal(buf_check(&out, "output", NULL), 0);
                 assert_nothing_of(buf_str(&out), values, count);
                 printed += d.count;
@@ -284,6 +305,7 @@ int main(void) {
                 cmocka_unit_test(letters_do_not_run_out),
                 cmocka_unit_test(damaged_secrets_are_masked_too),
                 cmocka_unit_test(what_is_no_secret_stays_readable),
+                cmocka_unit_test(annotations_that_the_configuration_names_are_masked_in_any_kind),
                 cmocka_unit_test(echoed_values_are_scrubbed_from_errors),
                 cmocka_unit_test(scrubbing_is_bounded),
                 cmocka_unit_test(no_value_of_a_secret_is_ever_printed),
