@@ -7,6 +7,7 @@
 
 #define USED SETTING_USED, NULL
 #define IRRELEVANT SETTING_IRRELEVANT, NULL
+#define COMPARE_OPTIONS "argocd.argoproj.io/compare-options"
 #define EXTRA_PATHS "truce.dev/extra-paths"
 
 static const struct config_key keys[] = {
@@ -200,6 +201,31 @@ static void read_policy(struct reader *r, struct config_app *app) {
                 read_sync_option(r, app, options->list.items[i]);
 }
 
+/* Argo CD's compare options: of an Application none that truce does not do anyway. */
+static void read_compare_options(struct reader *r) {
+        const struct value_member *m =
+                value_member_find(value_path(r->o->value, "metadata", "annotations", NULL), STR(COMPARE_OPTIONS));
+        struct str rest = m ? value_text(m->value) : STR(""), option;
+        const char *reason;
+
+        while (str_next(&rest, ',', &option)) {
+                option = str_trim(option);
+                if (!option.n)
+                        continue;
+                switch (compare_option_class(option, SYNC_OPTION_APPLICATION, &reason)) {
+                case SETTING_UNKNOWN:
+                        reader_warn(r, m->line, COMPARE_OPTIONS ": unknown option \"%.*s\"%s%s%s", STR_FMT(option),
+                                    reason[0] ? ", did you mean " : "", reason, reason[0] ? "?" : "");
+                        break;
+                case SETTING_IRRELEVANT:
+                        reader_notice(r, m->line, COMPARE_OPTIONS ": %.*s: %s", STR_FMT(option), reason);
+                        break;
+                default:
+                        break;
+                }
+        }
+}
+
 /* Annotations of the Application document that are ours. */
 static void read_annotations(struct reader *r, struct config_app *app) {
         const struct value *v = value_path(r->o->value, "metadata", "annotations", EXTRA_PATHS, NULL);
@@ -225,6 +251,7 @@ void config_read_app(struct reader *r) {
         read_destination(r, &app);
         read_policy(r, &app);
         read_annotations(r, &app);
+        read_compare_options(r);
         app.own_rules = config_read_app_rules(r);
         app.own_ignores = config_read_app_ignores(r);
         if (r->refused)

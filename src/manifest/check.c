@@ -253,6 +253,22 @@ static void on_sync_options(struct making *m, const struct value_member *e) {
                                 sync_options_have(value_text(e->value), "Delete=confirm");
 }
 
+/* A misspelt one would do nothing, in silence. Documents of Argo CD itself are looked at by who reads them. */
+static void on_compare_options(struct making *m, const struct value_member *e) {
+        struct str rest = value_text(e->value), option;
+        const char *near;
+
+        while (!str_eqc(m->o.group, "argoproj.io") && str_next(&rest, ',', &option)) {
+                option = str_trim(option);
+                if (!option.n || compare_option_class(option, SYNC_OPTION_OBJECT, &near) != SETTING_UNKNOWN)
+                        continue;
+                if (str_starts(option, str_from(near)))
+                        near = ""; /* it is one, of an Application */
+                making_warning(m, e->line, "compare option %s has no effect on an object%s%s%s", manifest_quoted(m->a, option).p,
+                               near[0] ? ", did you mean " : "", near, near[0] ? "?" : "");
+        }
+}
+
 static void on_resource_policy(struct making *m, const struct value_member *e) {
         m->o.keep = annotation_is_word(value_text(e->value), "keep");
 }
@@ -269,6 +285,7 @@ static const struct {
         { "helm.sh/hook", on_hook },
         { "argocd.argoproj.io/sync-wave", on_wave },
         { "argocd.argoproj.io/sync-options", on_sync_options },
+        { "argocd.argoproj.io/compare-options", on_compare_options },
         { "helm.sh/resource-policy", on_resource_policy },
         { "kustomize.toolkit.fluxcd.io/prune", on_flux_prune },
 };

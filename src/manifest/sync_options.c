@@ -45,32 +45,49 @@ static const struct row rows[] = {
         { "RespectIgnoreDifferences", NULL, APP, SETTING_USED, "" },
 };
 
-static const char *nearest_name(struct str name) {
+static const struct row compare_rows[] = {
+        { "IgnoreExtraneous", "", OBJ, SETTING_USED, "" },
+        { "ServerSideDiff", "true", APP, SETTING_USED, "" },
+        { "ServerSideDiff", "false", APP, SETTING_IRRELEVANT, "truce always compares by server-side apply" },
+        { "IncludeMutationWebhook", "false", APP, SETTING_USED, "" },
+        { "IncludeMutationWebhook", "true", APP, SETTING_IRRELEVANT, "what admission plug-ins add is named, and no difference" },
+};
+
+static const char *nearest_name(struct str name, const struct row *all, size_t count) {
         const char *names[ARRAY_LEN(rows)];
         const char *near;
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-                names[i] = rows[i].name;
-        near = option_nearest(name, names, ARRAY_LEN(rows));
+        for (size_t i = 0; i < count; i++)
+                names[i] = all[i].name;
+        near = option_nearest(name, names, count);
         return near ? near : "";
 }
 
-enum setting_class sync_option_class(struct str option, enum sync_option_level level, const char **ret_reason) {
+static enum setting_class class_of(struct str option, enum sync_option_level level, const struct row *all, size_t count,
+                                   const char **ret_reason) {
         struct str trimmed = str_trim(option);
         ptrdiff_t eq = str_find(trimmed, '=', 0);
         struct str name = str_trim(str_sub(trimmed, 0, eq >= 0 ? (size_t)eq : trimmed.n));
         struct str value = str_trim(str_sub(trimmed, eq >= 0 ? (size_t)eq + 1 : trimmed.n, trimmed.n));
 
-        for (size_t i = 0; eq >= 0 && i < ARRAY_LEN(rows); i++) {
-                const struct row *r = &rows[i];
+        for (size_t i = 0; i < count; i++) {
+                const struct row *r = &all[i];
 
-                if ((r->levels & level) && str_eqc(name, r->name) && (!r->value || str_eqc(value, r->value))) {
+                if ((r->levels & level) && str_eqc(name, r->name) && (!r->value ? eq >= 0 : str_eqc(value, r->value))) {
                         *ret_reason = r->reason;
                         return r->class;
                 }
         }
-        *ret_reason = nearest_name(name);
+        *ret_reason = nearest_name(name, all, count);
         return SETTING_UNKNOWN;
+}
+
+enum setting_class sync_option_class(struct str option, enum sync_option_level level, const char **ret_reason) {
+        return class_of(option, level, rows, ARRAY_LEN(rows), ret_reason);
+}
+
+enum setting_class compare_option_class(struct str option, enum sync_option_level level, const char **ret_reason) {
+        return class_of(option, level, compare_rows, ARRAY_LEN(compare_rows), ret_reason);
 }
 
 bool sync_options_have(struct str annotation, const char *option) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Argo CD's sync options ("Prune=false"): on an Application (spec.syncPolicy.syncOptions) and on an object (annotation
- * argocd.argoproj.io/sync-options, a list with commas). One table says what truce does about each.
+ * argocd.argoproj.io/sync-options, a list with commas), and its compare options. A table says what truce does about each.
  *
  * Thread rule: constant tables.
  */
@@ -25,6 +25,12 @@ enum setting_class {
  * for UNKNOWN it is the nearest known name or "". The strings are constants.
  */
 enum setting_class sync_option_class(struct str option, enum sync_option_level level, const char **ret_reason);
+
+/*
+ * The same of argocd.argoproj.io/compare-options ("IgnoreExtraneous", "ServerSideDiff=true"), a list with commas on either.
+ * Of an object UNKNOWN is also what only an Application may say.
+ */
+enum setting_class compare_option_class(struct str option, enum sync_option_level level, const char **ret_reason);
 
 /* Is "name=value" among the options of the annotation text? */
 bool sync_options_have(struct str annotation, const char *option);

@@ -4,9 +4,9 @@
  *
  * It holds when our entry's apiVersion is the desired one, every desired leaf is covered by an owned leaf or an owned
  * atomic node, every owned path is desired, values are equal as text, keyed lists and sets have no repeated item and
- * ours stand in Git's relative order. It may fail although nothing would change (a respelled quantity, a default the
- * schema does not know); it never holds when the server would change the object, our set or its generation. Where the
- * schema is unknown and matters, it fails. tests/cluster/diff_proof holds it against a real server.
+ * ours stand in Git's relative order. It may fail although nothing would change (a default the schema does not know; a
+ * respelled quantity, unless own/respell.h followed it first); it never holds when the server would change the object, our
+ * set or its generation. Where the schema is unknown and matters, it fails. tests/cluster/diff_proof holds it against a real server.
  */
 #ifndef TRUCE_OWN_PROOF_H
 #define TRUCE_OWN_PROOF_H

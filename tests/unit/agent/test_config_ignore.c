@@ -109,6 +109,110 @@ static void roles_that_gather_others_rules_are_ignored_when_asked(void **state) 
         assert_int_equal(f->c->apps[0].ignores.count, 0);
 }
 
+#define AGENT "---\napiVersion: truce.dev/v1alpha1\nkind: Agent\nmetadata: {name: truce}\nspec:\n  ignore:\n    rules:\n"
+
+static void rules_of_the_agent_go_by_paths_and_fit_what_they_leave_out(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, APP AGENT "    - {kind: Deployment, application: 'sh*', paths: [/spec/replicas, '.spec.template.spec.containers[name=\"p\"]'],\n"
+                               "       managers: ['istio*']}\n    - {paths: [.data]}\n");
+        const struct config_ignores *all = &f->c->apps[0].ignores;
+
+        assert_string_equal(problems(f), "");
+        assert_int_equal(all->count, 2);
+        assert_str(all->rules[0].group, "*");
+        assert_str(all->rules[0].kind, "Deployment");
+        assert_str(all->rules[0].application, "sh*");
+        assert_int_equal(all->rules[0].path_count, 2);
+        assert_string_equal(all->rules[0].managers[0], "istio*");
+        assert_string_equal(all->rules[0].place, "apps.yaml:19");
+        assert_string_equal(all->rules[0].name, "ignore.rules");
+        assert_str(all->rules[1].kind, "*");
+}
+
+static void what_is_wrong_with_a_rule_of_the_agent_is_told_with_its_line(void **state) {
+        static const struct {
+                const char *rules, *problems;
+        } bad[] = {
+                { "    - {kind: Deployment}\n", "warning apps.yaml:19: spec.ignore.rules: this rule never has an effect: it has no "
+                                                "paths or managers\n" },
+                { "    - {path: [.spec]}\n", "error apps.yaml:19: spec.ignore.rules: unknown key path, did you mean paths?\n" },
+                { "    - {jsonPointers: [/spec]}\n", "error apps.yaml:19: spec.ignore.rules: unknown key jsonPointers\n" },
+                { "    - paths:\n      - '.spec.containers[0]'\n      - /spec/containers/0\n      - .metadata.name\n",
+                  "error apps.yaml:20: spec.ignore.rules: path \".spec.containers[0]\": list items go by their keys, not by their "
+                  "places: [name=\"api\"]\n"
+                  "error apps.yaml:21: spec.ignore.rules: path \"/spec/containers/0\": a pointer cannot name list items, whose places "
+                  "change: write .spec.containers[name=\"api\"]; a key of a map that is a number, .data[\"0\"]\n"
+                  "error apps.yaml:22: spec.ignore.rules: path \".metadata.name\" names what makes an object that object; it cannot be "
+                  "ignored\n" },
+                { "      x: 1\n", "error apps.yaml:18: spec.ignore.rules must be a list of at most 1000 rules\n" },
+        };
+        struct fixture *f = *state;
+
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+                _cleanup_(buf_done) struct buf b = buf_make(8192);
+
+                buf_addf(&b, "%s%s", APP AGENT, bad[i].rules);
+                load(f, b.p);
+                assert_string_equal(problems(f), bad[i].problems);
+        }
+}
+
+static void known_type_fields_are_read_in_both_forms(void **state) {
+        struct fixture *f = *state;
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        size_t count;
+
+        must_load(f, APP CM "  resource.customizations.knownTypeFields.example.com_Widget: |\n"
+                            "    - {field: spec.podSpec, type: core/v1/PodSpec}\n    - {field: .spec.size, type: core/Quantity}\n"
+                            "  resource.customizations: |\n"
+                            "    \"*.example.com/*\":\n      knownTypeFields: |\n        - {field: spec.x, type: meta/v1/Duration}\n"
+                            "    example.com/Widget:\n      knownTypeFields:\n      - {field: spec.old, type: core/Quantity}\n");
+        assert_string_equal(problems(f), "");
+        const struct known_field *fields = config_known_fields_of(&f->c->apps[0], STR("example.com"), STR("Widget"), a, &count);
+        assert_int_equal(count, 2);
+        for (size_t i = 0; i < count; i++) /* keys of a map stand in their order */
+                assert_true(str_eqc(fields[i].type, i ? "core/Quantity" : "core/v1/PodSpec"));
+        assert_int_equal(fields[0].count, 2);
+        assert_str(fields[0].names[1], "podSpec");
+        assert_str(fields[1].names[0], "spec");
+        fields = config_known_fields_of(&f->c->apps[0], STR("a.example.com"), STR("Any"), a, &count);
+        assert_int_equal(count, 1);
+        assert_str(fields[0].type, "meta/v1/Duration");
+        config_known_fields_of(&f->c->apps[0], STR("argoproj.io"), STR("Rollout"), a, &count);
+        assert_int_equal(count, 1);
+        config_known_fields_of(&f->c->apps[0], STR(""), STR("Widget"), a, &count);
+        assert_int_equal(count, 0);
+}
+
+static void annotations_to_be_masked_are_read(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, APP CM "  resource.sensitive.mask.annotations: 'a.com/token, ,b'\n");
+        assert_string_equal(problems(f), "");
+        assert_int_equal(f->c->mask.count, 2);
+        assert_str(f->c->mask.keys[0], "a.com/token");
+        assert_str(f->c->mask.keys[1], "b");
+}
+
+#define WITH_OPTIONS(options) "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  name: shop\n  namespace: argocd\n"   \
+        "  annotations: {argocd.argoproj.io/compare-options: '" options "'}\nspec:\n" SOURCE DESTINATION
+
+static void compare_options_of_an_application_are_classed(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, WITH_OPTIONS("ServerSideDiff=true, IncludeMutationWebhook=false"));
+        assert_string_equal(problems(f), "");
+        must_load(f, WITH_OPTIONS("ServerSideDiff=false,IncludeMutationWebhook=true"));
+        assert_string_equal(problems(f), "notice apps.yaml:6: application argocd/shop: argocd.argoproj.io/compare-options: ServerSideDiff=false: truce always "
+                                         "compares by server-side apply\n"
+                                         "notice apps.yaml:6: application argocd/shop: argocd.argoproj.io/compare-options: IncludeMutationWebhook=true: what "
+                                         "admission plug-ins add is named, and no difference\n");
+        must_load(f, WITH_OPTIONS("ServerSideDif=true"));
+        assert_string_equal(problems(f), "warning apps.yaml:6: application argocd/shop: argocd.argoproj.io/compare-options: unknown "
+                                         "option \"ServerSideDif=true\", did you mean ServerSideDiff?\n");
+}
+
 /* What is told of rules in an Application, in place of `rules`. */
 static const struct {
         const char *rules, *problems;
@@ -194,6 +298,18 @@ static const struct {
         { "  resource.compareoptions: |\n    ignoreAggregatedRoles: 'yes'\n    ignoreResourceStatusField: none\n",
           "error apps.yaml:18: resource.compareoptions: ignoreAggregatedRoles must be true or false, not a string\n"
           "notice apps.yaml:19: resource.compareoptions: ignoreResourceStatusField: status is never compared\n" },
+        { "  resource.customizations.knownTypeFields.e.com_X: |\n    - {field: spec.a, type: core/v1/PodSpek}\n",
+          "error apps.yaml:18: resource.customizations.knownTypeFields.e.com_X: unknown type \"core/v1/PodSpek\", did you mean "
+          "core/v1/PodSpec?\n" },
+        { "  resource.customizations.knownTypeFields.e.com_X: |\n    - {field: spec..a, type: core/Quantity}\n    - x\n    - {fiel: a}\n",
+          "error apps.yaml:18: resource.customizations.knownTypeFields.e.com_X: field \"spec..a\" must be names with dots between, as "
+          "spec.podSpec\n"
+          "error apps.yaml:19: resource.customizations.knownTypeFields.e.com_X: an entry is a map of field and type, not a string\n"
+          "error apps.yaml:20: resource.customizations.knownTypeFields.e.com_X: unknown key fiel, did you mean field?\n" },
+        { "  resource.customizations.knownTypeFields.e.com_X: 'field: a'\n",
+          "error apps.yaml:17: resource.customizations.knownTypeFields.e.com_X must be a list of at most 1000 fields\n" },
+        { "  resource.sensitive.mask.annotations: [a]\n",
+          "error apps.yaml:17: resource.sensitive.mask.annotations must be keys of annotations with commas between, not a list\n" },
         { "  resource.compareoptions: x\n", "error apps.yaml:17: resource.compareoptions must be a map, not a string\n" },
         { "  resource.customizations: ''\n  resource.compareoptions: ''\n", "" },
 };
@@ -218,6 +334,11 @@ int main(void) {
                 TEST(rules_of_the_system_come_after_those_of_the_application),
                 TEST(the_older_nested_form_takes_globs_and_gives_way_to_the_newer_one),
                 TEST(roles_that_gather_others_rules_are_ignored_when_asked),
+                TEST(rules_of_the_agent_go_by_paths_and_fit_what_they_leave_out),
+                TEST(what_is_wrong_with_a_rule_of_the_agent_is_told_with_its_line),
+                TEST(known_type_fields_are_read_in_both_forms),
+                TEST(annotations_to_be_masked_are_read),
+                TEST(compare_options_of_an_application_are_classed),
                 TEST(what_is_wrong_with_a_rule_is_told_with_its_line),
                 TEST(what_is_wrong_with_argocd_cm_is_told_with_its_line),
         };

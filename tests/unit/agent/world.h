@@ -31,6 +31,7 @@ struct world {
         char *namespace_told;  /* what was said of a Namespace last */
         unsigned closed_doors; /* so many times the repository cannot be opened */
         struct err prune_err;
+        char *remarks;         /* of rules, a line each: "PLACE: TEXT" */
 };
 
 static inline void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
@@ -85,6 +86,16 @@ static inline void on_trouble(void *ctx, struct app *app, const char *what, cons
         w->trouble++;
 }
 
+static inline void on_remark(void *ctx, struct app *app, const char *place, const char *text) {
+        struct world *w = ctx;
+        _cleanup_(buf_done) struct buf all = buf_make(MIB);
+
+        (void)app;
+        buf_addf(&all, "%s%s: %s\n", w->remarks ? w->remarks : "", place, text);
+        free(w->remarks);
+        w->remarks = buf_take(&all);
+}
+
 static inline struct git_source *open_source(void *ctx, const struct config_app *app, struct err *err) {
         struct world *w = ctx;
 
@@ -98,7 +109,7 @@ static inline struct git_source *open_source(void *ctx, const struct config_app 
 
 static inline void start_agent(struct world *w) {
         static const struct agent_hooks hooks = { on_outcome, on_waiting,  on_revision,
-                                                  on_settled, on_observed, on_trouble };
+                                                  on_settled, on_observed, on_trouble, on_remark };
         struct agent_options options = { .open_source = open_source, .open_ctx = w };
 
         assert_int_equal(
@@ -154,6 +165,7 @@ static inline void end(struct world *w) {
         assert_int_equal(script_unexpected(w->twin.script), 0);
         free(w->last_trouble);
         free(w->namespace_told);
+        free(w->remarks);
         twin_done(&w->twin);
         config_free(w->config);
         loop_free(w->loop);

@@ -202,6 +202,141 @@ static void more_paths_than_fit_are_counted(void **state) {
         assert_int_equal(f.found[0], IGNORE_MAX_PATHS + 7);
 }
 
+/* --- paths as people write them --------------------------------------------------------------------------------------- */
+
+static struct ignore_rule by_paths(const char *text) {
+        struct ignore_rule r = { .name = "ours", .place = "agent.yaml:3" };
+        struct err err;
+
+        if (ignore_paths_read(str_from(text), a, &r.patterns, &r.pattern_count, &err) < 0)
+                fail_msg("%s", err.msg);
+        return r;
+}
+
+static void a_path_names_an_item_by_its_key_in_either_object(void **state) {
+        struct ignore_rule r = by_paths(".spec.template.spec.containers[name=\"proxy\"].image");
+        struct ignore_result f = found(DEPLOYMENT(POD_SPEC("{'name':'web','image':'w'},{'name':'proxy','image':'p'}")),
+                                       DEPLOYMENT(POD_SPEC("{'name':'proxy','image':'q'},{'name':'web','image':'w'}")), &r,
+                                       1, NULL);
+
+        (void)state;
+        assert_string_equal(told(&f), ".spec.template.spec.containers[name=\"proxy\"].image gl\n");
+        assert_int_equal(f.found[0], 2);
+        assert_null(f.advice[0]);
+}
+
+static void a_path_may_say_some_keys_and_name_many_items(void **state) {
+        struct ignore_rule r = by_paths(".spec.ports[port=53]");
+        const char *service = "{'apiVersion':'v1','kind':'Service','metadata':{'name':'s'},'spec':{'ports':["
+                              "{'port':53,'protocol':'UDP'},{'port':53,'protocol':'TCP'},{'port':80}]}}";
+        struct ignore_result f = found(service, NULL, &r, 1, NULL);
+
+        (void)state;
+        assert_string_equal(told(&f), ".spec.ports[port=53,protocol=\"UDP\"] g\n.spec.ports[port=53,protocol=\"TCP\"] g\n");
+}
+
+static void a_path_at_string_data_is_its_data(void **state) {
+        struct ignore_rule r = by_paths(".stringData.password");
+        struct ignore_result f =
+                found("{'apiVersion':'v1','kind':'Secret','metadata':{'name':'s'},'data':{'password':'eA=='}}", NULL, &r, 1, NULL);
+
+        (void)state;
+        assert_string_equal(told(&f), ".data.password g\n");
+}
+
+static void paths_stand_in_lines_or_with_commas(void **state) {
+        static const struct {
+                const char *text;
+                size_t count;
+        } lists[] = {
+                { "", 0 }, { " , \n,", 0 }, { ".a", 1 }, { ".a,.b", 2 }, { ".a\n .b ,\n.c\n", 3 },
+                { ".p[port=53,protocol=\"UDP\"],.q", 2 }, { ".p[\"a,b]\\\",\"],.q", 2 }, { ".p[\"a\\\\\"],.q", 2 },
+        };
+        const struct field_path *paths;
+        size_t count;
+        struct err err;
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+                if (ignore_paths_read(str_from(lists[i].text), a, &paths, &count, &err) < 0)
+                        fail_msg("%s: %s", lists[i].text, err.msg);
+                assert_int_equal(count, lists[i].count);
+        }
+}
+
+static void a_list_with_a_bad_path_is_refused_whole(void **state) {
+        static const struct {
+                const char *text, *says;
+        } bad[] = {
+                { ".a,.b[", "in brackets stands" },
+                { ".a,.b[0]", "not by their places" },
+                { "/spec/~x", "neither ~0 nor ~1" },
+                { ".a,.metadata.name", "cannot be ignored" },
+                { ".a[*]", "wildcards are not understood" },
+                { ".a[\"x", "the value of a key is JSON" },
+        };
+        _cleanup_(buf_done) struct buf many = buf_make(MIB);
+        const struct field_path *paths = NULL;
+        size_t count = 7;
+        struct err err;
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+                assert_int_equal(ignore_paths_read(str_from(bad[i].text), a, &paths, &count, &err), ERR_INVAL);
+                if (!strstr(err.msg, bad[i].says))
+                        fail_msg("%s: %s", bad[i].text, err.msg);
+        }
+        for (int i = 0; i <= IGNORE_MAX_LISTED; i++)
+                buf_addf(&many, ".a%d,", i);
+        assert_int_equal(ignore_paths_read(buf_str(&many), a, &paths, &count, &err), ERR_LIMIT);
+        assert_null(paths);
+        assert_int_equal(count, 7);
+}
+
+/* --- what is told ------------------------------------------------------------------------------------------------------ */
+
+static void a_rule_that_freezes_a_list_is_told_with_a_narrower_one(void **state) {
+        struct ignore_rule r[] = { BY_POINTERS("/spec/template/spec/containers"), by_paths(".spec.template.spec.containers"),
+                                   BY_POINTERS("/spec/template/spec/containers/0") };
+        struct ignore_result f = found(DEPLOYMENT(POD_SPEC("{'name':'web'}")),
+                                       DEPLOYMENT(POD_SPEC("{'name':'web'},{'name':'in-jected'}")), r, ARRAY_LEN(r), NULL);
+
+        (void)state;
+        assert_string_equal(f.advice[0], "this ignore rule freezes the whole list .spec.template.spec.containers; one item of it is "
+                                         "jqPathExpressions: ['.spec.template.spec.containers[] | select(.name == \"in-jected\")']");
+        assert_string_equal(f.advice[1], "this ignore rule freezes the whole list .spec.template.spec.containers; one item of it is "
+                                         "paths: ['.spec.template.spec.containers[name=\"in-jected\"]']");
+        assert_null(f.advice[2]);
+}
+
+static void a_list_that_git_does_not_have_or_that_is_as_git_says_is_no_news(void **state) {
+        struct ignore_rule r = BY_POINTERS("/spec/template/spec/containers");
+        const char *one = DEPLOYMENT(POD_SPEC("{'name':'web'}"));
+        struct ignore_result f = found(DEPLOYMENT("'spec':{}"), one, &r, 1, NULL);
+
+        (void)state;
+        assert_null(f.advice[0]);
+        f = found(one, one, &r, 1, NULL);
+        assert_null(f.advice[0]);
+}
+
+/* --- lists of one piece ---------------------------------------------------------------------------------------------- */
+
+#define TOLERATIONS(items) DEPLOYMENT("'spec':{'template':{'spec':{'tolerations':[" items "]}}}")
+
+static void a_list_of_one_piece_may_differ_where_only_the_item_does(void **state) {
+        struct ignore_rule r = by_paths(".spec.template.spec.tolerations[key=\"in\"]");
+        struct ignore_result f = found(TOLERATIONS("{'key':'a'}"), TOLERATIONS("{'key':'a'},{'key':'in'}"), &r, 1, NULL);
+
+        (void)state;
+        assert_string_equal(told(&f), ".spec.template.spec.tolerations[key=\"in\"] l\n.spec.template.spec.tolerations gl\n");
+        assert_int_equal(f.found[0], 1);
+        f = found(TOLERATIONS("{'key':'b'}"), TOLERATIONS("{'key':'a'},{'key':'in'}"), &r, 1, NULL);
+        assert_string_equal(told(&f), ".spec.template.spec.tolerations[key=\"in\"] l\n");
+        f = found(DEPLOYMENT("'spec':{}"), TOLERATIONS("{'key':'in'}"), &r, 1, NULL);
+        assert_string_equal(told(&f), ".spec.template.spec.tolerations[key=\"in\"] l\n.spec.template.spec.tolerations gl\n");
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -217,6 +352,14 @@ int main(void) {
                 CASE(string_data_of_a_secret_is_its_data),
                 CASE(status_is_found_and_needs_no_path),
                 CASE(more_paths_than_fit_are_counted),
+                CASE(a_path_names_an_item_by_its_key_in_either_object),
+                CASE(a_path_may_say_some_keys_and_name_many_items),
+                CASE(a_path_at_string_data_is_its_data),
+                CASE(paths_stand_in_lines_or_with_commas),
+                CASE(a_list_with_a_bad_path_is_refused_whole),
+                CASE(a_rule_that_freezes_a_list_is_told_with_a_narrower_one),
+                CASE(a_list_that_git_does_not_have_or_that_is_as_git_says_is_no_news),
+                CASE(a_list_of_one_piece_may_differ_where_only_the_item_does),
         };
 
         return cmocka_run_group_tests_name("ignore", tests, NULL, NULL);

@@ -284,10 +284,30 @@ static void a_projects_lists_decide_by_scope(void **state) {
         assert_int_equal(f->bound->object_count, 5);
 }
 
+static int no_marks(const struct value *object, const char **ret_annotation, struct err *err) {
+        *ret_annotation = "mark";
+        return value_path(object, "metadata", "annotations", "mark", NULL) ? err_set(err, ERR_INVAL, "no marks") : 0;
+}
+
+static void an_object_whose_annotation_cannot_be_read_is_refused_with_its_line(void **state) {
+        struct fixture *f = *state;
+
+        f->binding.check = no_marks;
+        bind_text(f, CONFIGMAP("name: a") "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  annotations:\n"
+                     "    other: x\n    mark: bad\n");
+        assert_int_equal(f->bound->object_count, 1);
+        assert_int_equal(f->bound->refused_count, 1);
+        assert_true(f->bound->refused[0].bound);
+        assert_int_equal(f->bound->error_count, 1);
+        assert_int_equal(f->bound->errors[0].line, 12);
+        assert_string_equal(f->bound->errors[0].message.p, "no marks");
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         const struct CMUnitTest tests[] = {
                 T(a_namespaced_object_gets_the_default_namespace),
+                T(an_object_whose_annotation_cannot_be_read_is_refused_with_its_line),
                 T(a_cluster_scoped_object_loses_its_namespace_with_a_warning),
                 T(a_namespaced_object_without_any_namespace_is_refused),
                 T(an_unknown_kind_is_parked_and_the_rest_goes_on),

@@ -168,6 +168,32 @@ static void lines_survive_string_data(void **state) {
         assert_int_equal(manifest_line_of(o, p), 7);
 }
 
+static void a_compare_option_that_does_nothing_is_told(void **state) {
+        static const struct {
+                const char *options, *warning;
+        } told[] = {
+                { "IgnoreExtraneos", "compare option \"IgnoreExtraneos\" has no effect on an object, did you mean IgnoreExtraneous?" },
+                { "ServerSideDiff=true", "compare option \"ServerSideDiff=true\" has no effect on an object" },
+                { " IgnoreExtraneous ,", NULL },
+        };
+        _cleanup_(buf_done) struct buf text = buf_make(4096);
+
+        for (size_t i = 0; i < ARRAY_LEN(told); i++) {
+                struct manifest_parsed p;
+
+                buf_clear(&text);
+                buf_addf(&text, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n  annotations:\n"
+                                "    argocd.argoproj.io/compare-options: '%s'\n", told[i].options);
+                manifest_parse(buf_str(&text), MANIFEST_YAML, *state, &p);
+                assert_int_equal(p.object_count, 1);
+                assert_int_equal(p.warning_count, told[i].warning ? 1 : 0);
+                if (!told[i].warning)
+                        continue;
+                assert_int_equal(p.warnings[0].line, 6);
+                assert_string_equal(arena_str(*state, p.warnings[0].message).p, told[i].warning);
+        }
+}
+
 /* Annotations → flags. */
 
 static const struct {
@@ -388,7 +414,7 @@ int main(void) {
                 T(broken_secrets_are_refused_without_their_values),
                 T(the_key_is_read),
                 T(lines_of_fields_are_found),
-                T(lines_survive_string_data),
+                T(lines_survive_string_data), T(a_compare_option_that_does_nothing_is_told),
                 T(annotations_make_truce_do_less),
                 T(text_that_is_no_manifest_is_irrelevant),
                 T(text_that_means_to_be_a_manifest_is_an_error),
