@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Argo CD's ignore rules on a real API server: for each kind of rule an operator that goes on writing what is ignored. truce
+# Ignore rules, Argo CD's and our own, on a real API server: for each kind of rule an operator that goes on writing what is ignored. truce
 # writes nothing, the application is Synced, and everything else of the object is Git's.
 # shellcheck source=tests/cluster/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -36,7 +36,17 @@ configure() {
 		apiVersion: truce.dev/v1alpha1
 		kind: Agent
 		metadata: {name: truce}
-		spec: {namespace: $NS-truce, pollInterval: 1s}
+		spec:
+		  namespace: $NS-truce
+		  pollInterval: 1s
+		  ignore:
+		    rules:
+		    - kind: Deployment
+		      name: mesh
+		      paths:
+		      - '.spec.template.spec.containers[name="istio-proxy"]'
+		      - '.spec.template.spec.tolerations[key="injected"]'
+		    - {kind: Deployment, paths: ['.spec.template.spec.containers[name="web"].env[name="REGION"]'], managers: ["region-*"]}
 		---
 		apiVersion: v1
 		kind: ConfigMap
@@ -69,10 +79,47 @@ config_map() {
 	YAML
 }
 
+# noted NUMBER: a map that says itself what may differ, and whose fields are theirs.
+noted() {
+	cat >"$REPO/compared/noted.yaml" <<-YAML
+		apiVersion: v1
+		kind: ConfigMap
+		metadata:
+		  name: noted
+		  annotations:
+		    truce.dev/ignore: .data.tuned
+		    truce.dev/ignore-managers: map-owner
+		data: {key: "$1", tuned: "0", owned: "0"}
+	YAML
+}
+
+# mesh NUMBER: one container, toleration and variable each are somebody else's; a quantity that the server spells anew.
+mesh() {
+	cat >"$REPO/compared/mesh.yaml" <<-YAML
+		apiVersion: apps/v1
+		kind: Deployment
+		metadata: {name: mesh, labels: {number: "$1"}}
+		spec:
+		  replicas: 0
+		  selector: {matchLabels: {app: mesh}}
+		  template:
+		    metadata: {labels: {app: mesh}}
+		    spec:
+		      tolerations: [{key: gpu, operator: Exists}]
+		      containers:
+		      - name: web
+		        image: "example/web:1"
+		        resources: {limits: {cpu: 1000m, memory: 1024Mi}}
+		        env: [{name: A, value: "1"}, {name: REGION, value: eu}]
+	YAML
+}
+
 # objects NUMBER: what all of them have beside what is ignored.
 objects() {
 	config_map compared tuned "$1"
 	config_map respected respected "$1"
+	noted "$1"
+	mesh "$1"
 	cat >"$REPO/compared/rest.yaml" <<-YAML
 		apiVersion: apps/v1
 		kind: Deployment
@@ -127,6 +174,15 @@ tune() {
 		-p "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"proxy\",\"image\":\"example/proxy:1.$1\"}]}}}}"
 	kc operator patch ingress web -n "$NS" --field-manager=class-tuner --type merge \
 		-p "{\"spec\":{\"ingressClassName\":\"class-$1\"}}"
+	kc operator patch configmap noted -n "$NS" --field-manager=tuner --type merge -p "{\"data\":{\"tuned\":\"$1\"}}"
+	kc operator patch configmap noted -n "$NS" --field-manager=map-owner --type merge -p "{\"data\":{\"owned\":\"$1\"}}"
+	kc operator patch deployment mesh -n "$NS" --field-manager=injector -p "$(printf '%s' \
+		"{\"spec\":{\"template\":{\"spec\":{\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Exists\"}," \
+		"{\"key\":\"injected\",\"operator\":\"Equal\",\"value\":\"$1\"}]," \
+		"\"containers\":[{\"name\":\"istio-proxy\",\"image\":\"example/proxy:$1\"}]}}}}")"
+	kc operator patch deployment mesh -n "$NS" --field-manager=region-operator -p "$(printf '%s' \
+		"{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"web\"," \
+		"\"env\":[{\"name\":\"REGION\",\"value\":\"region-$1\"}]}]}}}}")"
 }
 
 tune_every_second() {
@@ -142,21 +198,33 @@ tune_every_second() {
 # number RESOURCE NAME: the label that only Git sets.
 numbers_are() {
 	local resource
-	for resource in deployment/web statefulset/store ingress/web; do
+	for resource in deployment/web deployment/mesh statefulset/store ingress/web; do
 		[ "$(got "${resource%/*}" "${resource#*/}" '{.metadata.labels.number}')" = "$1" ] || return 1
 	done
-	[ "$(got configmap tuned '{.data.key}')$(got configmap respected '{.data.key}')" = "$1$1" ]
+	[ "$(got configmap tuned '{.data.key}')$(got configmap respected '{.data.key}')$(got configmap noted '{.data.key}')" = "$1$1$1" ]
 }
 
 tuned_is_the_operators() {
 	local map
-	for map in tuned respected; do
+	for map in tuned respected noted; do
 		[ "$(got configmap "$map" '{.data.tuned}')" -ge 1 ] || fail "data.tuned of $map is Git's"
 	done
 	[[ $(got deployment web '{.spec.template.spec.containers[1].image}') == example/proxy:1.* ]] || fail 'the image of proxy is not the operator'"'"'s'
 	[[ $(got statefulset store '{.spec.template.spec.containers[0].image}') == example/proxy:1.* ]] || fail 'the image of proxy is not the operator'"'"'s'
 	[[ $(got ingress web '{.spec.ingressClassName}') == class-* ]] || fail 'ingressClassName is not the operator'"'"'s'
+	[ "$(got configmap noted '{.data.owned}')" -ge 1 ] || fail 'data.owned is Git'"'"'s'
+	injected_stays
 	[[ $(got configmap respected '{.metadata.annotations.example\.com/note}') != git ]] || fail 'the note is Git'"'"'s'
+}
+
+# What Git does not have at all, in a list with keys and in one of one piece; and one variable of the others.
+injected_stays() {
+	local pod='{.spec.template.spec.'
+
+	[[ $(got deployment mesh "${pod}containers[?(@.name==\"istio-proxy\")].image}") == example/proxy:* ]] || fail 'the injected container has gone'
+	[[ $(got deployment mesh "${pod}tolerations[1].value}") =~ ^[0-9]+$ ]] || fail 'the injected toleration has gone'
+	[[ $(got deployment mesh "${pod}containers[?(@.name==\"web\")].env[?(@.name==\"REGION\")].value}") == region-* ]] || fail 'REGION is Git'"'"'s'
+	assert_eq 1 "$(got deployment mesh "${pod}containers[?(@.name==\"web\")].env[?(@.name==\"A\")].value}")" 'the variable of Git'
 }
 
 all_are_synced() {
@@ -201,6 +269,9 @@ the_rest_is_healed() {
 	kc person patch configmap tuned -n "$NS" --type merge -p '{"data":{"key":"hers"}}' >/dev/null
 	kc person patch configmap respected -n "$NS" --type merge -p '{"data":{"key":"hers"}}' >/dev/null
 	kc person label deployment web -n "$NS" --overwrite number=hers >/dev/null
+	kc person patch configmap noted -n "$NS" --type merge -p '{"data":{"key":"hers"}}' >/dev/null
+	kc person label deployment mesh -n "$NS" --overwrite number=hers >/dev/null
+	kc person set env deployment/mesh -n "$NS" -c web A=hers >/dev/null
 	kc person label statefulset store -n "$NS" --overwrite number=hers >/dev/null
 	kc person label ingress web -n "$NS" --overwrite number=hers >/dev/null
 	wait_until 20 numbers_are 1
