@@ -23,6 +23,7 @@
 #include "http.h"
 #include "own/fingerprint.h"
 #include "own/proof.h"
+#include "own/respell.h"
 
 #define COPIES      4
 #define MAX_OBJECTS 512
@@ -54,6 +55,7 @@ struct trial {
         struct foreign foreign;
         bool pre_applied, foreign_written;
         bool proven, proven_blind, printed, printed_blind;
+        bool respelt; /* proven in the live spelling */
         struct proof proof;
         bool print_known;
         struct hash128 print, print_blind;
@@ -82,6 +84,7 @@ static const struct schema *crd_types[8];
 static struct str crd_names[8]; /* "group/version/kind" */
 static size_t crd_count;
 static struct tally tallies[EDIT_CATEGORIES];
+static unsigned respelt_count;
 static unsigned failures;
 
 static void die(const char *what) {
@@ -548,15 +551,29 @@ static void read_live(struct trial *trials, size_t count) {
         done_some(trials, count, which);
 }
 
+/*
+ * What means the same as the live object, and is spelt otherwise: what an agent would send is proven. Sent is Git's own
+ * text, which must not change a thing either.
+ */
+static bool prove_as_spelt(struct trial *t, const struct managed *m) {
+        const struct value *spelt =
+                respell(t->desired, t->live, &(struct respell_knowledge){ 0 }, t->subject->type, t->arena);
+
+        if (spelt == t->desired || !proof_no_op(spelt, t->live, m, t->subject->type, t->arena).holds)
+                return false;
+        return true;
+}
+
 static void judge(struct trial *t) {
         struct managed m;
         struct hash128 now;
 
-        t->proven = t->proven_blind = t->printed = t->printed_blind = false;
+        t->proven = t->proven_blind = t->respelt = t->printed = t->printed_blind = false;
         if (!t->live || managed_parse(t->live, t->arena, &m, NULL) < 0)
                 return;
         t->proof = proof_no_op(t->desired, t->live, &m, t->subject->type, t->arena);
         t->proven = t->proof.holds;
+        t->respelt = !t->proven && prove_as_spelt(t, &m);
         t->proven_blind = proof_no_op(t->desired, t->live, &m, NULL, t->arena).holds;
         t->printed = t->print_known && print_of(t->arena, t->desired, t->live, t->subject->type, &now) &&
                      hash128_eq(now, t->print);
@@ -565,12 +582,14 @@ static void judge(struct trial *t) {
 }
 
 static bool says_nothing(const struct trial *t) {
-        return t->proven || t->proven_blind || t->printed || t->printed_blind;
+        return t->proven || t->respelt || t->proven_blind || t->printed || t->printed_blind;
 }
 
 static const char *who_said(const struct trial *t) {
         if (t->proven)
                 return "proof";
+        if (t->respelt)
+                return "proof of what is spelt otherwise";
         if (t->proven_blind)
                 return "proof without types";
         return t->printed ? "fingerprint" : "fingerprint without types";
@@ -617,9 +636,11 @@ static bool is_field_conflict(struct trial *t) {
  * changes the object at every apply, also when nothing happens in between.
  */
 static void contradict(struct trial *t) {
-        bool by_proof = t->proven || t->proven_blind;
+        bool by_proof = t->proven || t->proven_blind || t->respelt;
 
-        if (!by_proof && (is_field_conflict(t) || (t->request.status >= 400 && !t->foreign_written)))
+        if (t->respelt && is_field_conflict(t))
+                tallies[t->category].blocked++; /* an agent sends the live spelling, which is nobody's conflict */
+        else if (!by_proof && (is_field_conflict(t) || (t->request.status >= 400 && !t->foreign_written)))
                 tallies[t->category].blocked++;
         else if (!by_proof && t->request.status == 200)
                 t->doubted = true;
@@ -718,7 +739,7 @@ static void apply_for_real(struct trial *trials, size_t count) {
                                      !str_eq(text_at(answer_of(t), "metadata", "resourceVersion"),
                                              text_at(t->live, "metadata", "resourceVersion"));
                         again[i] = moved; /* a controller's write may have come between, or the object is restless */
-                        if (moved && round == 1 && !t->proven && !t->proven_blind)
+                        if (moved && round == 1 && !t->proven && !t->proven_blind && !t->respelt)
                                 tallies[t->category].restless++;
                         else if (moved && round == 1)
                                 report(t, who_said(t), "a real apply moved the resourceVersion, twice");
@@ -759,7 +780,8 @@ static void count_up(const struct trial *t) {
         if (!t->live)
                 return;
         y->edits++;
-        y->proven += t->proven;
+        y->proven += t->proven || t->respelt;
+        respelt_count += t->respelt;
         y->printed += t->printed;
         y->no_change += t->no_change;
 }
@@ -842,6 +864,7 @@ static void print_table(void) {
                 all.wrong += y->wrong;
         }
         print_row("all", &all);
+        printf("proven in the live spelling: %u\n", respelt_count);
 }
 
 static void make_namespace(struct str ns) {
