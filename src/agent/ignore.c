@@ -220,15 +220,20 @@ void ignore_cancel(struct ignore_search *s) {
 
 /* --- the answer ----------------------------------------------------------------------------------------------------- */
 
-static size_t policy_rules_of(const struct config_ignore *rule) {
-        return rule->manager_count * (rule->path_count ? rule->path_count : 1);
+static size_t policy_rules_of(const struct ignore_search *s, const struct config_ignore *rule) {
+        return rule->manager_count * (rule->path_count && rule != &s->noted ? rule->path_count : 1);
 }
 
-/* Our own rules name both: whose, and which of it. */
-static struct policy_rule trust(const struct config_ignore *rule, const char *manager, const struct field_path *path) {
+/* The k-th of them. Our own rules name both: whose, and which of it. */
+static struct policy_rule trust(const struct ignore_search *s, const struct config_ignore *rule, size_t k) {
+        bool by_manager_alone = !rule->path_count || rule == &s->noted;
+
         return (struct policy_rule){
-                .name = str_eqc(str_from(rule->name), "ignoreDifferences") ? "managedFieldsManagers" : rule->name,
-                .place = rule->place, .manager = manager, .path = path, .action = POLICY_YIELD,
+                .name = config_ignore_is_own(rule) || rule == &s->noted ? rule->name : "managedFieldsManagers",
+                .place = rule->place,
+                .manager = rule->managers[k % rule->manager_count],
+                .path = by_manager_alone ? NULL : &rule->paths[k / rule->manager_count],
+                .action = POLICY_YIELD,
         };
 }
 
@@ -239,7 +244,7 @@ static struct policy with_managers(const struct ignore_search *s) {
         struct policy_rule *rules;
 
         for (size_t i = 0; i < all; i++)
-                more += policy_rules_of(rule_at(s, i));
+                more += policy_rules_of(s, rule_at(s, i));
         if (!more)
                 return *configured;
         rules = arena_alloc(s->a, (count + more) * sizeof *rules);
@@ -248,9 +253,8 @@ static struct policy with_managers(const struct ignore_search *s) {
         for (size_t i = 0; i < all; i++) {
                 const struct config_ignore *rule = rule_at(s, i);
 
-                for (size_t k = 0; k < policy_rules_of(rule); k++)
-                        rules[count++] = trust(rule, rule->managers[k % rule->manager_count],
-                                               rule->path_count ? &rule->paths[k / rule->manager_count] : NULL);
+                for (size_t k = 0; k < policy_rules_of(s, rule); k++)
+                        rules[count++] = trust(s, rule, k);
         }
         return (struct policy){ rules, count };
 }

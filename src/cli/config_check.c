@@ -159,6 +159,28 @@ static const struct value *rules_value(const struct config *c, struct arena *a) 
         return value_list_end(&list, a, 0);
 }
 
+/* What is built in is no part of a configuration. */
+static const struct value *known_fields_value(const struct config *c, struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < c->known_fields.count; i++) {
+                const struct config_known_field *f = &c->known_fields.fields[i];
+                struct value_map_builder b = { 0 };
+                _cleanup_(buf_done) struct buf field = buf_make(64 * 1024);
+
+                if (!f->place)
+                        continue;
+                for (size_t k = 0; k < f->field.count; k++)
+                        buf_addf(&field, "%s%.*s", k ? "." : "", STR_FMT(f->field.names[k]));
+                add(&b, a, "at", str_from(f->place));
+                add(&b, a, "objects", arena_strf(a, "%.*s%s%.*s", STR_FMT(f->group), f->group.n ? "/" : "", STR_FMT(f->kind)));
+                add(&b, a, "field", buf_str(&field));
+                add(&b, a, "type", f->field.type);
+                value_list_add(&list, value_map_end(&b, a, 0));
+        }
+        return value_list_end(&list, a, 0);
+}
+
 static const struct value *irrelevant_value(const struct config *c, struct arena *a) {
         struct value_list_builder list = { 0 };
 
@@ -196,6 +218,7 @@ static const struct value *model_of(const struct config *c, struct arena *a) {
 
         value_map_add(&b, STR("applications"), apps_value(c, a), 0);
         value_map_add(&b, STR("ignoreRules"), rules_value(c, a), 0);
+        value_map_add(&b, STR("knownTypeFields"), known_fields_value(c, a), 0);
         value_map_add(&b, STR("irrelevant"), irrelevant_value(c, a), 0);
         value_map_add(&b, STR("problems"), problems_value(c, a), 0);
         return value_map_end(&b, a, 0);
@@ -252,6 +275,13 @@ static void rule_cells(const struct value *row, struct arena *a, struct str *cel
         cells[4] = safe(text_of(row, "at"), a);
 }
 
+static void known_field_cells(const struct value *row, struct arena *a, struct str *cells) {
+        cells[0] = safe(text_of(row, "objects"), a);
+        cells[1] = safe(text_of(row, "field"), a);
+        cells[2] = safe(text_of(row, "type"), a);
+        cells[3] = safe(text_of(row, "at"), a);
+}
+
 static void irrelevant_cells(const struct value *row, struct arena *a, struct str *cells) {
         cells[0] = safe(text_of(row, "key"), a);
         cells[1] = safe(text_of(row, "at"), a);
@@ -273,6 +303,7 @@ static const struct {
 } sections[] = {
         { "applications", "Applications", 4, app_cells },
         { "ignoreRules", "Ignored", 5, rule_cells },
+        { "knownTypeFields", "Known types", 4, known_field_cells },
         { "irrelevant", "No meaning here", 2, irrelevant_cells },
         { "problems", "To be looked at", 2, problem_cells },
 };
