@@ -4,6 +4,7 @@
 #include <curl/curl.h>
 
 #include "base/base64.h"
+#include "base/duration.h"
 #include "base/limits.h"
 
 /* What one round of curl may deliver at once before we look at it; above it the server plays tricks. */
@@ -347,7 +348,7 @@ int http_send(struct http_session *s, const struct http_request *req, struct htt
         reply.status = (int)status;
         reply.content_type = type ? type : "";
         reply.location = location;
-        reply.retry_after_ms = (int64_t)retry_s * 1000;
+        reply.retry_after_ms = duration_of_seconds(retry_s);
         *ret = reply;
         return 0;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/duration.h"
 #include "base/limits.h"
 #include "kube/curl_impl.h"
 
@@ -59,11 +60,11 @@ static void retry_after(struct kube_call *call, struct str value, int64_t wall_m
         int64_t seconds, ms;
 
         if (str_to_i64(value, &seconds) && seconds >= 0) {
-                ms = seconds > RETRY_AFTER_MAX_MS / 1000 ? RETRY_AFTER_MAX_MS : seconds * 1000;
+                ms = duration_of_seconds(seconds);
         } else {
                 time_t at = curl_getdate(text, NULL);
 
-                ms = at == -1 ? 0 : (int64_t)at * 1000 - wall_ms;
+                ms = at == -1 ? 0 : duration_of_seconds((int64_t)at - wall_ms / 1000);
         }
         call->retry_after_ms = ms < 0 ? 0 : ms > RETRY_AFTER_MAX_MS ? RETRY_AFTER_MAX_MS : ms;
 }

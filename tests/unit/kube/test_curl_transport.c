@@ -46,6 +46,12 @@ static bool serve_date(struct conn *c) {
         return true;
 }
 
+/* Of libcurl's reading, a date nine hundred million years away: more milliseconds than can be counted. */
+static bool serve_distant_date(struct conn *c) {
+        conn_reply(c, 503, "Retry-After: Wed, 15 Nov 904483838 00:00:00 GMT\r\n", STR(""));
+        return true;
+}
+
 #define BIG_BYTES (3 * MIB)
 
 static bool send_big(struct conn *c, int status) {
@@ -144,6 +150,7 @@ static bool serve_garbage(struct conn *c) {
 
 static const struct server_route routes[] = {
         { "/echo*", serve_echo },       { "/headers", serve_headers },   { "/date", serve_date },
+        { "/distant-date", serve_distant_date },
         { "/big", serve_big },          { "/big-error", serve_big_error }, { "/watch*", serve_watch },
         { "/short-watch", serve_short_watch }, { "/silent", serve_silent }, { "/reset", serve_reset },
         { "/short", serve_short },      { "/once", serve_once },         { "/never", serve_never },
@@ -443,6 +450,15 @@ static void retry_after_may_be_a_date(void **state) {
         get(&p, w, "/date");
 
         assert_in_range(p.retry_after_ms, 3400 * 1000, 3601 * 1000);
+}
+
+static void retry_after_is_a_day_at_most(void **state) {
+        struct world *w = *state;
+        _cleanup_(probe_done) struct probe p = { 0 };
+
+        get(&p, w, "/distant-date");
+
+        assert_int_equal(p.retry_after_ms, 24 * 3600 * 1000);
 }
 
 static void the_prefix_of_the_server_stands_in_front_of_paths(void **state) {
@@ -1151,6 +1167,7 @@ int main(void) {
                 WORLD_TEST(a_body_above_a_mebibyte_does_not_wait_for_100_continue),
                 WORLD_TEST(headers_of_a_refusal_are_parsed),
                 WORLD_TEST(retry_after_may_be_a_date),
+                WORLD_TEST(retry_after_is_a_day_at_most),
                 WORLD_TEST(the_prefix_of_the_server_stands_in_front_of_paths),
                 WORLD_TEST(impersonation_headers_go_along),
                 WORLD_TEST(a_large_body_streams_in_pieces),
