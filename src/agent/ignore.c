@@ -62,6 +62,10 @@ static struct str annotation(const struct value *object, const char *key) {
         return value_text(value_getc(value_path(object, "metadata", "annotations", NULL), key));
 }
 
+bool ignore_is_annotated(const struct value *object) {
+        return annotation(object, IGNORE_ANNOTATION).n || annotation(object, IGNORE_MANAGERS_ANNOTATION).n;
+}
+
 static int read_managers(struct str text, struct arena *a, const char *const **ret_managers, size_t *ret_count,
                          struct err *err) {
         const char **managers = arena_alloc(a, (IGNORE_MAX_LISTED + 1) * sizeof *managers);
@@ -103,7 +107,7 @@ int ignore_check_annotations(const struct value *object, const char **ret_key, s
         _cleanup_(arena_freep) struct arena *a = NULL;
         struct config_ignore rule;
 
-        if (!annotation(object, IGNORE_ANNOTATION).n && !annotation(object, IGNORE_MANAGERS_ANNOTATION).n)
+        if (!ignore_is_annotated(object))
                 return 0;
         a = arena_new(0);
         int r = read_noted(object, a, &rule, ret_key, err);
@@ -114,9 +118,7 @@ int ignore_check_annotations(const struct value *object, const char **ret_key, s
 static void note_annotations(struct ignore_search *s) {
         const char *key;
 
-        if (!annotation(s->o.desired, IGNORE_ANNOTATION).n && !annotation(s->o.desired, IGNORE_MANAGERS_ANNOTATION).n)
-                return;
-        if (read_noted(s->o.desired, s->a, &s->noted, &key, NULL) == 0)
+        if (ignore_is_annotated(s->o.desired) && read_noted(s->o.desired, s->a, &s->noted, &key, NULL) == 0)
                 s->noted.place = s->o.place.n ? arena_str(s->a, s->o.place).p : NULL;
 }
 

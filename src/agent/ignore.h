@@ -54,6 +54,9 @@ struct ignore_search;
  */
 int ignore_check_annotations(const struct value *object, const char **ret_key, struct err *err);
 
+/* Has the object one of them? */
+bool ignore_is_annotated(const struct value *object);
+
 struct ignore_search *ignore_begin(const struct ignore_object *o, struct arena *a);
 /* Are there programs to be evaluated? */
 bool ignore_asks(const struct ignore_search *s);

@@ -64,6 +64,10 @@ static struct str place_of(const struct op *op) {
 void op_ignore(struct op *op, void (*go_on)(struct op *op, const struct err *err)) {
         const struct desired *d = op->item->desired;
 
+        if (!op->app->config->ignores.count && !ignore_is_annotated(op->in.desired)) {
+                go_on(op, NULL);
+                return;
+        }
         op->go_on = go_on;
         op->ignoring = ignore_begin(&(struct ignore_object){ .app = op->app->config, .group = d->gvk.group,
                                                             .kind = d->gvk.kind, .ns = d->ns, .name = d->name,
