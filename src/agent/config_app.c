@@ -205,9 +205,12 @@ static void read_policy(struct reader *r, struct config_app *app) {
 static void read_compare_options(struct reader *r) {
         const struct value_member *m =
                 value_member_find(value_path(r->o->value, "metadata", "annotations", NULL), STR(COMPARE_OPTIONS));
-        struct str rest = m ? value_text(m->value) : STR(""), option;
+        struct str rest, option;
         const char *reason;
 
+        if (!m)
+                return;
+        rest = value_text(m->value);
         while (str_next(&rest, ',', &option)) {
                 option = str_trim(option);
                 if (!option.n)
