@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "git/remote.h"
+#include "git/url.h"
 #include "sync/backoff.h"
 
 /* --- the cluster's events --------------------------------------------------------------------------------------- */
@@ -307,8 +308,22 @@ static void on_warning(void *ctx, struct str text) {
         log_event(LOG_WARN, "kube", "the API server warns", "text", copy, NULL);
 }
 
+static void set_credentials(struct git_remote_options *o, const struct config_repository *repo) {
+        bool basic = repo->force_basic && repo->password.n;
+
+        o->credentials = (struct git_credentials){
+                .username = repo->username, .password = repo->password,
+                .bearer_token = basic ? STR("") : repo->bearer_token,
+                .certificate = repo->certificate, .key = repo->key,
+        };
+        o->insecure_tls = repo->insecure;
+        o->no_proxy = repo->no_proxy;
+}
+
 int agent_open_remote(const struct config *c, const struct config_app *app, struct git_source **ret_source,
                       struct err *err) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct config_ca *ca;
         struct git_remote_options o = {
                 .url = app->repo_url,
                 .store_dir = c->agent.data_dir,
@@ -316,9 +331,12 @@ int agent_open_remote(const struct config *c, const struct config_app *app, stru
                 .allow_file = true, /* config_settle() refused what is not allowed */
         };
 
+        struct git_url url;
+
+        if (git_url_parse(app->repo_url, a, &url, NULL) == 0 && (ca = config_find_ca(c, url.host)))
+                o.ca = ca->pem;
         if (app->repository)
-                o.credentials = (struct git_credentials){ .username = app->repository->username,
-                                                          .password = app->repository->password };
+                set_credentials(&o, app->repository);
         return git_remote_open(&o, ret_source, err);
 }
 
@@ -334,6 +352,7 @@ static struct git_source *open_remote(void *ctx, const void *key, struct err *er
 static int subscribe(struct entry *e, struct err *err) {
         struct agent *agent = e->agent;
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct config_repository *repo = e->config->repository;
         struct str key = e->config->repo_url;
 
         if (!agent->options.open_source) {
@@ -342,6 +361,9 @@ static int subscribe(struct entry *e, struct err *err) {
                 if (r < 0)
                         return r;
         }
+        /* Others have other credentials for it, or none. */
+        if (repo && repo->project.n)
+                key = arena_strf(a, "%.*s %.*s", STR_FMT(key), STR_FMT(repo->project));
         e->poll = poller_subscribe(agent->poller, key, e->config->revision, open_remote, agent, e->config, on_news, e);
         return 0;
 }

@@ -92,14 +92,18 @@ void reader_irrelevant(struct reader *r, uint32_t line, struct str key) {
 }
 
 const char *reader_place(struct reader *r, uint32_t line) {
-        struct config_place p = place_of(r, line);
+        return config_place_text(place_of(r, line), r->a).p;
+}
 
-        return arena_strf(r->a, "%.*s:%u", STR_FMT(p.file), p.line).p;
+struct str config_place_text(struct config_place p, struct arena *a) {
+        return p.line ? arena_strf(a, "%.*s:%u", STR_FMT(p.file), p.line) : arena_str(a, p.file);
 }
 
 void config_problem_print(const struct config_problem *p, struct buf *out) {
-        if (p->place.file.n > 0)
+        if (p->place.file.n > 0 && p->place.line)
                 buf_addf(out, "%.*s:%u: ", STR_FMT(p->place.file), p->place.line);
+        else if (p->place.file.n > 0)
+                buf_addf(out, "%.*s: ", STR_FMT(p->place.file));
         if (p->app.n > 0)
                 buf_addf(out, "application %.*s%s: ", STR_FMT(p->app),
                          p->severity == CONFIG_REFUSED ? " is not run" : "");
@@ -160,8 +164,8 @@ static void read_app(struct loading *l) {
 
 static void read_agent(struct loading *l) {
         if (l->agent.file.n > 0)
-                reader_error(&l->r, l->r.o->line, "there is an Agent document already, at %.*s:%u",
-                             STR_FMT(l->agent.file), l->agent.line);
+                reader_error(&l->r, l->r.o->line, "there is an Agent document already, at %s",
+                             config_place_text(l->agent, l->r.a).p);
         l->agent = place_of(&l->r, 0);
         config_read_agent(&l->r);
 }
@@ -286,8 +290,8 @@ static int in_order(const void *x, const void *y) {
 static void refuse_double(struct config *c, const struct config_app *app, const struct config_app *other) {
         config_add_problem(c, (struct config_problem){
                 .severity = CONFIG_REFUSED, .place = app->place, .app = config_app_title(app->ns, app->name, c->arena),
-                .message = arena_strf(c->arena, "another application has its name, at %.*s:%u", STR_FMT(other->place.file),
-                                      other->place.line),
+                .message = arena_strf(c->arena, "another application has its name, at %s",
+                                      config_place_text(other->place, c->arena).p),
         });
         c->refused_count++;
 }
@@ -339,8 +343,8 @@ static int loading_end(struct loading *l, struct err *err) {
         if (errors == 0)
                 return 0;
         c->app_count = 0;
-        return err_set(err, ERR_INVAL, "%.*s:%u: %.*s%s", STR_FMT(first->place.file), first->place.line,
-                       STR_FMT(first->message), errors > 1 ? " (and more errors)" : "");
+        return err_set(err, ERR_INVAL, "%s: %.*s%s", config_place_text(first->place, c->arena).p, STR_FMT(first->message),
+                       errors > 1 ? " (and more errors)" : "");
 }
 
 static int load_path(struct loading *l, struct str path, struct err *err) {

@@ -31,13 +31,19 @@
 
 #define CONFIG_MAX_FILES 10000
 #define CONFIG_MAX_APPS 5000
+#define CONFIG_SETTINGS "argocd-cm" /* the ConfigMaps of Argo CD that are read */
+#define CONFIG_TLS_CERTS "argocd-tls-certs-cm"
+#define CONFIG_KNOWN_HOSTS "argocd-ssh-known-hosts-cm"
 #define CONFIG_MAX_RULES 1000 /* of one list of ownership rules, of ignore rules, or of what one of these holds */
 
-/* Where something was configured; file is empty for flags. */
+/* Where something was configured. */
 struct config_place {
-        struct str file;
-        uint32_t line;
+        struct str file; /* empty for flags; "Application argocd/shop" for what the cluster has */
+        uint32_t line;   /* 0 where there are none */
 };
+
+/* "file:line", or "file" where there are no lines. */
+struct str config_place_text(struct config_place place, struct arena *a);
 
 struct config_retry {
         int64_t limit;      /* retries after the first attempt; -1: endless */
@@ -58,14 +64,26 @@ struct config_project {
         struct manifest_rules destinations; /* only `ns` is set */
 };
 
-/* Credentials for a repository, or for all whose URL begins so. */
+/* Credentials for a repository, or for all whose URL begins so; none of it is ever printed but url and project. */
 struct config_repository {
         struct str url;
         bool is_template;          /* repo-creds */
-        struct str username, password;
+        struct str project;        /* for its applications alone; empty: for all */
+        struct str username, password, bearer_token;
+        struct str certificate, key; /* of the client, PEM; both or none */
+        bool force_basic;          /* password before bearer_token */
+        bool insecure;             /* the server's certificate is not checked */
+        bool no_proxy;             /* it names a proxy that does not count for its host */
         struct config_place place;
         struct str refusal;        /* why it cannot be used, nor what needs it; empty: it can */
         struct config_place refusal_place;
+};
+
+/* The authorities that a Git server's certificate may come from, PEM, in place of all others. */
+struct config_ca {
+        struct str host;
+        struct str pem;
+        struct config_place place;
 };
 
 /*
@@ -253,6 +271,8 @@ struct config {
         size_t app_count;
         struct config_repository *repositories;
         size_t repository_count;
+        struct config_ca *cas;
+        size_t ca_count;
         struct config_project *projects;
         size_t project_count;
         struct config_ignores ignores;       /* of argocd-cm and of the Agent, for all applications */
@@ -323,8 +343,16 @@ bool config_has_programs(const struct config *c);
  */
 int config_check_programs(struct config *c, struct err *err);
 
-/* Argo CD's choice: the repository's own Secret, else the template with the longest prefix. NULL: none. */
-const struct config_repository *config_find_repository(const struct config *c, struct str url);
+/*
+ * Argo CD's choice for an application of a project: the repository's own Secret, that of the project before that of all;
+ * where it has no credentials, or there is none, the template with the longest prefix. NULL: none.
+ */
+const struct config_repository *config_find_repository(const struct config *c, struct str url, struct str project);
+/* Has the project a repository Secret of its own for the URL? That permits it the repository. */
+bool config_has_repository_of(const struct config *c, struct str url, struct str project);
+
+/* By the name of a server, in any case. NULL: those of all. */
+const struct config_ca *config_find_ca(const struct config *c, struct str host);
 
 /* The application by name, or "namespace/name"; NULL when there is none. */
 const struct config_app *config_find_app(const struct config *c, struct str name);
@@ -332,7 +360,7 @@ const struct config_app *config_find_app(const struct config *c, struct str name
 /* "namespace/name" or "name": how an application is called in problems. */
 struct str config_app_title(struct str ns, struct str name, struct arena *a);
 
-/* "file:line: message". */
+/* "file:line: message"; without the line where there are none. */
 void config_problem_print(const struct config_problem *p, struct buf *out);
 
 /* What the application's project and the agent's own protection forbid, as manifest/ takes it. Borrows from c. */

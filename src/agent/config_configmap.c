@@ -319,7 +319,7 @@ static void read_setting(struct reader *r, const struct value_member *m) {
 
 void config_read_configmap(struct reader *r) {
         static const char *const passed_over[] = { "argocd-cmd-params-cm", "argocd-rbac-cm", "argocd-gpg-keys-cm",
-                                                   "argocd-notifications-cm", "argocd-ssh-known-hosts-cm" };
+                                                   "argocd-notifications-cm" };
         const struct value *data = value_getc(r->o->value, "data");
 
         for (size_t i = 0; i < ARRAY_LEN(passed_over); i++)
@@ -327,9 +327,15 @@ void config_read_configmap(struct reader *r) {
                         reader_notice(r, r->o->line, "ConfigMap %s has no meaning here: left out", passed_over[i]);
                         return;
                 }
-        if (str_eqc(r->o->name, "argocd-tls-certs-cm") && value_count(data) == 0)
+        if (str_eqc(r->o->name, CONFIG_TLS_CERTS)) {
+                config_read_tls_certs(r);
                 return;
-        if (!str_eqc(r->o->name, "argocd-cm")) {
+        }
+        if (str_eqc(r->o->name, CONFIG_KNOWN_HOSTS)) {
+                config_read_known_hosts(r);
+                return;
+        }
+        if (!str_eqc(r->o->name, CONFIG_SETTINGS)) {
                 reader_error(r, r->o->line, "ConfigMap %.*s is nothing that truce reads", STR_FMT(r->o->name));
                 return;
         }

@@ -57,6 +57,12 @@ void config_number(struct reader *r, const char *path, int64_t min, int64_t max,
 void config_duration(struct reader *r, const char *path, int64_t *ret_ms);
 
 /*
+ * The line before the first one of a value's text: a block begins on the line after its key's, any other text on the very
+ * line. 0 where there are no lines.
+ */
+uint32_t config_line_before(const struct value_member *m);
+
+/*
  * YAML that is the text of a value (`key: |`). Lines of the result count from `*ret_line_before` + 1 in the file. NULL: it
  * is empty, or an error was told, as `where`.
  */
@@ -96,6 +102,9 @@ void config_read_agent(struct reader *r);
 void config_read_project(struct reader *r);
 void config_read_repository(struct reader *r);
 void config_read_configmap(struct reader *r);
+/* config_certs.c: the ConfigMaps of these purposes. */
+void config_read_tls_certs(struct reader *r);
+void config_read_known_hosts(struct reader *r);
 
 /* Appends to c->apps. */
 void config_add_app(struct config *c, const struct config_app *app);

@@ -186,8 +186,7 @@ void config_duration(struct reader *r, const char *path, int64_t *ret_ms) {
 
 /* Texts. */
 
-/* A block of text begins on the line after its key's; any other text on the very line. */
-static uint32_t line_before(const struct value_member *m) {
+uint32_t config_line_before(const struct value_member *m) {
         bool block = str_find(m->value->text, '\n', 0) >= 0;
 
         return m->line ? m->line - (block ? 0 : 1) : 0;
@@ -204,7 +203,7 @@ const struct value *config_yaml_in(struct reader *r, const struct value_member *
                 reader_error(r, m->line, "%s must be text that holds YAML, not a %s", where, value_kind_name(m->value->kind));
                 return NULL;
         }
-        *ret_line_before = line_before(m);
+        *ret_line_before = config_line_before(m);
         if (yaml_parse(m->value->text, r->a, &docs, &count, &err) < 0 || count > 1) {
                 struct str message = count > 1 ? STR("more than one document") : str_from(err.msg);
                 uint32_t line = yaml_take_line(&message);

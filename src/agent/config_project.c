@@ -125,8 +125,8 @@ void config_read_project(struct reader *r) {
 
         for (size_t i = 0; i < r->c->project_count; i++)
                 if (str_eq(r->c->projects[i].name, p.name))
-                        reader_error(r, r->o->line, "AppProject %.*s is defined twice, first at %.*s:%u", STR_FMT(p.name),
-                                     STR_FMT(r->c->projects[i].place.file), r->c->projects[i].place.line);
+                        reader_error(r, r->o->line, "AppProject %.*s is defined twice, first at %s", STR_FMT(p.name),
+                                     config_place_text(r->c->projects[i].place, r->a).p);
         all = arena_alloc(r->a, (r->c->project_count + 1) * sizeof(*all));
         if (r->c->project_count > 0)
                 memcpy(all, r->c->projects, r->c->project_count * sizeof(*all));

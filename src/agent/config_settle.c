@@ -88,7 +88,8 @@ static bool settle_project(struct config *c, struct config_app *app) {
         else if (p->refusal.n > 0)
                 refuse(c, app, p->refusal_place, arena_strf(c->arena, "its project %.*s: %.*s", STR_FMT(p->name),
                                                             STR_FMT(p->refusal)));
-        else if (!repo_is_permitted(&p->source_repos, app->repo_url))
+        else if (!repo_is_permitted(&p->source_repos, app->repo_url) &&
+                 !config_has_repository_of(c, app->repo_url, app->project_name))
                 refuse(c, app, app->place, arena_strf(c->arena, "its project %.*s does not permit the repository",
                                                       STR_FMT(p->name)));
         else
@@ -97,7 +98,8 @@ static bool settle_project(struct config *c, struct config_app *app) {
 }
 
 static bool settle_repository(struct config *c, struct config_app *app) {
-        const struct config_repository *repo = config_find_repository(c, app->repo_url);
+        const struct config_repository *repo = config_find_repository(c, app->repo_url,
+                                                                      app->from_flags ? STR("") : app->project_name);
 
         app->repository = repo;
         if (!app->from_flags && !c->agent.allow_file_repositories && str_starts(app->repo_url, STR("file://"))) {
@@ -119,8 +121,8 @@ static bool settle_name(struct config *c, struct config_app *app, size_t before)
         for (size_t i = 0; i < before; i++)
                 if (str_eq(c->apps[i].instance, app->instance)) {
                         refuse(c, app, app->place,
-                               arena_strf(c->arena, "it would have the tracking name of the application at %.*s:%u",
-                                          STR_FMT(c->apps[i].place.file), c->apps[i].place.line));
+                               arena_strf(c->arena, "it would have the tracking name of the application at %s",
+                                          config_place_text(c->apps[i].place, c->arena).p));
                         return false;
                 }
         return true;

@@ -84,7 +84,11 @@ int http_config_init(struct http_config *c, const struct git_url *url, const str
         *c = (struct http_config){ .url = *url, .insecure_tls = o->insecure_tls };
         c->connect_timeout_ms = o->connect_timeout_ms ? (long)o->connect_timeout_ms : GIT_CONNECT_TIMEOUT_MS;
         c->stall_timeout_s = stall_ms < 1000 ? 1 : (long)(stall_ms / 1000);
+        c->no_proxy = o->no_proxy;
         c->ca_file = o->ca_file.n ? str_dup(o->ca_file) : NULL;
+        c->ca = o->ca.n ? str_dup(o->ca) : NULL;
+        c->certificate = o->credentials.certificate.n ? str_dup(o->credentials.certificate) : NULL;
+        c->key = o->credentials.key.n ? str_dup(o->credentials.key) : NULL;
         c->user_agent = str_dup(o->user_agent.n ? o->user_agent : STR("git/2.0 (truce/" TRUCE_VERSION ")"));
         set_authorization(c, &cred);
         return 0;
@@ -100,6 +104,9 @@ void http_config_done(struct http_config *c) {
         free_secret(c->authorization);
         for (size_t i = 0; i < HTTP_MAX_SECRETS; i++)
                 free_secret(c->secrets[i]);
+        free_secret(c->key);
+        free(c->certificate);
+        free(c->ca);
         free(c->ca_file);
         free(c->user_agent);
         *c = (struct http_config){ 0 };
@@ -173,6 +180,7 @@ static const struct failure {
         { CURLE_PEER_FAILED_VERIFICATION, ERR_UNREACHABLE,
           "its TLS certificate cannot be trusted: add the certificate authority that signed it to the CA file" },
         { CURLE_SSL_CACERT_BADFILE, ERR_INVAL, "the CA file cannot be read" },
+        { CURLE_SSL_CERTPROBLEM, ERR_INVAL, "the client certificate cannot be used" },
         { CURLE_SSL_CONNECT_ERROR, ERR_UNREACHABLE, "the TLS handshake failed" },
         { CURLE_UNSUPPORTED_PROTOCOL, ERR_PARSE, "what answers there does not speak HTTP" },
         { CURLE_WEIRD_SERVER_REPLY, ERR_PARSE, "what answers there does not speak HTTP" },
@@ -288,14 +296,31 @@ static void set_limits(struct http_session *s) {
         curl_easy_setopt(s->easy, CURLOPT_PROTOCOLS_STR, "http,https");
         curl_easy_setopt(s->easy, CURLOPT_FOLLOWLOCATION, 0L);
         curl_easy_setopt(s->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+        if (c->no_proxy)
+                curl_easy_setopt(s->easy, CURLOPT_PROXY, "");
 }
 
-static void set_tls(struct http_session *s) {
+static void set_text(struct http_session *s, CURLoption option, char *text) {
+        struct curl_blob blob = { text, strlen(text), CURL_BLOB_NOCOPY };
+
+        curl_easy_setopt(s->easy, option, &blob);
+}
+
+static void set_tls(struct http_session *s, bool authorize) {
         const struct http_config *c = s->config;
 
         curl_easy_setopt(s->easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-        if (c->ca_file)
+        if (c->ca) {
+                /* Or curl would trust the system's folder of authorities besides. */
+                curl_easy_setopt(s->easy, CURLOPT_CAPATH, NULL);
+                set_text(s, CURLOPT_CAINFO_BLOB, c->ca);
+        } else if (c->ca_file) {
                 curl_easy_setopt(s->easy, CURLOPT_CAINFO, c->ca_file);
+        }
+        if (c->certificate && c->key && authorize) {
+                set_text(s, CURLOPT_SSLCERT_BLOB, c->certificate);
+                set_text(s, CURLOPT_SSLKEY_BLOB, c->key);
+        }
         if (c->insecure_tls) {
                 curl_easy_setopt(s->easy, CURLOPT_SSL_VERIFYPEER, 0L);
                 curl_easy_setopt(s->easy, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -318,7 +343,7 @@ static void set_request(struct http_session *s, const struct http_request *req) 
                 curl_easy_setopt(s->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)req->body.n);
         }
         set_limits(s);
-        set_tls(s);
+        set_tls(s, req->authorize);
         set_headers(s, req);
 }
 

@@ -25,10 +25,13 @@ struct http_config {
         char *authorization;     /* the header line; NULL: anonymous */
         char *secrets[HTTP_MAX_SECRETS]; /* texts that no message may hold */
         char *ca_file;           /* NULL: the system's */
+        char *ca;                /* PEM text; NULL: ca_file */
+        char *certificate, *key; /* the client's, PEM text; NULL: none */
         char *user_agent;
         long connect_timeout_ms;
         long stall_timeout_s;
         bool insecure_tls;
+        bool no_proxy;
 };
 
 /* INVAL when a credential holds a line break, or would go over plain http to another machine. */
@@ -45,7 +48,7 @@ struct http_request {
         const char *content_type; /* NULL: GET; else POST with `body`, which must live until the exchange ends */
         struct str body;
         bool v2;                  /* ask for protocol version 2 */
-        bool authorize;           /* send the credentials */
+        bool authorize;           /* send the credentials, the client certificate among them */
         bool compressed;          /* allow gzip; not for packs, which are compressed already */
 };
 

@@ -35,6 +35,8 @@ struct git_credentials {
         struct str username;
         struct str password;
         struct str bearer_token; /* wins over username and password */
+        /* A client certificate (others that led to it may follow) and its key, PEM, for https; both or none. */
+        struct str certificate, key;
 };
 
 struct git_remote_options {
@@ -42,6 +44,7 @@ struct git_remote_options {
         struct str store_dir;               /* absolute; made with mode 0700 when missing; unused for files */
         struct git_credentials credentials;
         struct str ca_file;                 /* PEM bundle; empty: the system's */
+        struct str ca;                      /* the same as text: these authorities and no others; wins over ca_file */
         struct str user_agent;              /* empty: "git/2.0 (truce/VERSION)": some hosts want "git/" in front */
         int64_t connect_timeout_ms;         /* 0: GIT_CONNECT_TIMEOUT_MS */
         int64_t stall_timeout_ms;           /* 0: GIT_STALL_TIMEOUT_MS; whole seconds */
@@ -49,6 +52,7 @@ struct git_remote_options {
         bool allow_file;                    /* file:// and plain paths */
         bool allow_plain_credentials;       /* send credentials over http:// to other machines */
         bool insecure_tls;                  /* do not check certificates: warn when you set it */
+        bool no_proxy;                      /* whatever the environment says */
 };
 
 /*

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/auth.h"
 
-#include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
-
 #include "base/limits.h"
 #include "kube/files.h"
-
-#define AUTH_MAX_PEM_BYTES (1 * MIB) /* a CA bundle of a whole distribution has 220 KiB */
+#include "kube/pem.h"
 
 struct kube_auth {
         const struct kube_config *config;
@@ -116,92 +111,41 @@ bool kube_auth_refused(struct kube_auth *a, int64_t now_ms, uint64_t generation)
 
 /* Certificates. */
 
-static void bio_freep(BIO **bio) {
-        BIO_free(*bio);
-}
-
-static void x509_freep(X509 **cert) {
-        X509_free(*cert);
-}
-
-static void pkey_freep(EVP_PKEY **key) {
-        EVP_PKEY_free(*key);
-}
-
-/* OpenSSL's default would ask the terminal, and the agent would hang there. */
-static int refuse_passphrase(char *buf, int size, int writing, void *ctx) {
-        (void)buf;
-        (void)size;
-        (void)writing;
-        *(bool *)ctx = true;
-        return -1;
-}
-
-static int open_pem(const struct kube_pem *pem, struct buf *text, BIO **ret_bio, struct err *err) {
-        int r = files_read_pem(pem, text, err);
+/* What a check of pem.h says of the text that `pem` gives. */
+static int check_pem(const struct kube_pem *pem, int (*check)(struct str text, struct err *err), struct err *err) {
+        _cleanup_(wipe_buf) struct buf text = buf_make(PEM_MAX_BYTES);
+        int r = files_read_pem(pem, &text, err);
 
         if (r < 0)
                 return r;
-        *ret_bio = BIO_new_mem_buf(text->p, (int)text->n);
-        if (!*ret_bio)
-                return err_set(err, ERR_INTERNAL, "OpenSSL is out of memory");
-        return 0;
-}
-
-static int read_certificate(const struct kube_pem *pem, X509 **ret_cert, struct err *err) {
-        _cleanup_(buf_done) struct buf text = buf_make(AUTH_MAX_PEM_BYTES);
-        _cleanup_(bio_freep) BIO *bio = NULL;
-        int r = open_pem(pem, &text, &bio, err);
-
-        if (r < 0)
-                return r;
-        *ret_cert = PEM_read_bio_X509(bio, NULL, refuse_passphrase, &(bool){ false });
-        if (!*ret_cert)
-                return err_set(err, ERR_INVAL, "%s: no certificate in PEM form", pem->origin);
-        return 0;
-}
-
-static int read_key(const struct kube_pem *pem, EVP_PKEY **ret_key, struct err *err) {
-        _cleanup_(wipe_buf) struct buf text = buf_make(AUTH_MAX_PEM_BYTES);
-        _cleanup_(bio_freep) BIO *bio = NULL;
-        bool encrypted = false;
-        int r = open_pem(pem, &text, &bio, err);
-
-        if (r < 0)
-                return r;
-        *ret_key = PEM_read_bio_PrivateKey(bio, NULL, refuse_passphrase, &encrypted);
-        if (*ret_key)
-                return 0;
-        if (encrypted)
-                return err_set(err, ERR_UNSUPPORTED, "%s: the private key is encrypted", pem->origin);
-        return err_set(err, ERR_INVAL, "%s: no private key in PEM form", pem->origin);
+        r = check(buf_str(&text), err);
+        return r < 0 ? err_wrap(err, r, "%s", pem->origin) : 0;
 }
 
 static int check_client_certificate(const struct kube_config *config, struct err *err) {
-        _cleanup_(x509_freep) X509 *cert = NULL;
-        _cleanup_(pkey_freep) EVP_PKEY *key = NULL;
-        int r = read_certificate(&config->client_cert, &cert, err);
+        _cleanup_(wipe_buf) struct buf cert = buf_make(PEM_MAX_BYTES), key = buf_make(PEM_MAX_BYTES);
+        int r = check_pem(&config->client_cert, pem_check_certificate, err);
 
         if (r == 0)
-                r = read_key(&config->client_key, &key, err);
+                r = check_pem(&config->client_key, pem_check_key, err);
+        if (r == 0)
+                r = files_read_pem(&config->client_cert, &cert, err);
+        if (r == 0)
+                r = files_read_pem(&config->client_key, &key, err);
         if (r < 0)
                 return r;
-        if (X509_check_private_key(cert, key) != 1)
+        if (pem_check_pair(buf_str(&cert), buf_str(&key), NULL) < 0)
                 return err_set(err, ERR_INVAL, "%s: the key does not belong to the certificate of %s",
                                config->client_key.origin, config->client_cert.origin);
         return 0;
 }
 
 int kube_auth_check_certificates(const struct kube_config *config, struct err *err) {
-        _cleanup_(x509_freep) X509 *ca = NULL;
         int r = 0;
 
         if (pem_is_given(&config->ca))
-                r = read_certificate(&config->ca, &ca, err);
+                r = check_pem(&config->ca, pem_check_certificate, err);
         if (r == 0 && pem_is_given(&config->client_cert))
                 r = check_client_certificate(config, err);
-
-        /* What we refused must not surface in somebody else's OpenSSL call. */
-        ERR_clear_error();
         return r;
 }

@@ -342,6 +342,20 @@ static void of_two_applications_of_one_name_neither_runs_and_the_rest_does(void 
 
 /* Repositories. */
 
+/* Of an authority that was made for this test. */
+#define CERTIFICATE \
+        "    -----BEGIN CERTIFICATE-----\n" \
+        "    MIIBkjCCATegAwIBAgIUZ5BxCv/iyAm/fwFa03LonG84S2UwCgYIKoZIzj0EAwIw\n" \
+        "    HTEbMBkGA1UEAwwSZXhhbXBsZSBwcml2YXRlIENBMCAXDTI2MTEzMDE2MDA0MVoY\n" \
+        "    DzIxMjYxMTA2MTYwMDQxWjAdMRswGQYDVQQDDBJleGFtcGxlIHByaXZhdGUgQ0Ew\n" \
+        "    WTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASL+AUAR2ZKeQsZCDVQUIv582llckHC\n" \
+        "    KZVngd0KlSk1IWGyeUeaeK0hF1AAgS7ffei830RjHk4Z99cpHaqscFD/o1MwUTAd\n" \
+        "    BgNVHQ4EFgQUsmNp0puRkazWdNSYDW66kQpSQvwwHwYDVR0jBBgwFoAUsmNp0puR\n" \
+        "    kazWdNSYDW66kQpSQvwwDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNJADBG\n" \
+        "    AiEAmB9vtzno9Tx2S6mRALUaHEzMi+MgjrWqkknkZ73GsvoCIQC8gG9n8WhPlbFr\n" \
+        "    9STsHKz9Lu0/DCI62bqChmi8WjDruw==\n" \
+        "    -----END CERTIFICATE-----\n"
+
 static void the_longest_template_wins_and_its_own_secret_beats_all(void **state) {
         struct fixture *f = *state;
 
@@ -351,9 +365,9 @@ static void the_longest_template_wins_and_its_own_secret_beats_all(void **state)
         assert_non_null(f->c->apps[0].repository);
         assert_str(f->c->apps[0].repository->username, "u2");
         assert_str(f->c->apps[0].repository->password, "p2");
-        assert_str(config_find_repository(f->c, STR("https://git.example.com/other/X.git"))->username, "u3");
-        assert_str(config_find_repository(f->c, STR("https://git.example.com/else"))->username, "u1");
-        assert_null(config_find_repository(f->c, STR("https://elsewhere.example.com/x")));
+        assert_str(config_find_repository(f->c, STR("https://git.example.com/other/X.git"), STR("default"))->username, "u3");
+        assert_str(config_find_repository(f->c, STR("https://git.example.com/else"), STR("default"))->username, "u1");
+        assert_null(config_find_repository(f->c, STR("https://elsewhere.example.com/x"), STR("default")));
 }
 
 static void credentials_stay_with_their_host(void **state) {
@@ -361,21 +375,84 @@ static void credentials_stay_with_their_host(void **state) {
 
         must_load(f, APP SECRET("a", "repo-creds") "  url: https://git.example\n  username: u1\n  password: p1\n");
         assert_null(f->c->apps[0].repository);
-        assert_null(config_find_repository(f->c, STR("https://git.example.evil.org/x")));
-        assert_null(config_find_repository(f->c, STR("http://git.example/x")));
-        assert_non_null(config_find_repository(f->c, STR("https://git.example/x")));
+        assert_null(config_find_repository(f->c, STR("https://git.example.evil.org/x"), STR("default")));
+        assert_null(config_find_repository(f->c, STR("http://git.example/x"), STR("default")));
+        assert_non_null(config_find_repository(f->c, STR("https://git.example/x"), STR("default")));
 }
 
 static void a_repository_that_needs_more_refuses_its_applications_without_showing_it(void **state) {
         struct fixture *f = *state;
 
-        must_load(f, APP SECRET("a", "repository") "  url: https://git.example.com/team/shop\n  tlsClientCertData: hunter2\n"
-                                                   "  password: hunter3\n");
+        must_load(f, APP SECRET("a", "repository") "  url: https://git.example.com/team/shop\n  githubAppID: '12'\n"
+                                                   "  gcpServiceAccountKey: hunter3\n");
         assert_int_equal(f->c->app_count, 0);
-        assert_string_equal(problems(f), "refused apps.yaml:20: application argocd/shop is not run: its repository: "
-                                         "tlsClientCertData: client certificates are not implemented yet\n");
+        assert_string_equal(problems(f), "refused apps.yaml:21: application argocd/shop is not run: its repository: "
+                                         "gcpServiceAccountKey: Google service accounts are not implemented yet\n");
         must_load(f, APP SECRET("a", "repository") "  url: https://git.example.com/team/shop\n  insecure: 'false'\n");
         assert_int_equal(f->c->app_count, 1);
+}
+
+/* Argo CD: the template's only where the repository has none at all. */
+static void a_repository_without_credentials_has_its_templates(void **state) {
+        struct fixture *f = *state;
+        const struct config_repository *repo;
+
+        must_load(f, APP SECRET("a", "repo-creds") "  url: https://git.example.com/team\n  bearerToken: hunter2\n"
+                                                   "  forceHttpBasicAuth: 'true'\n  insecure: 'true'\n"
+                     SECRET("b", "repository") "  url: https://git.example.com/team/shop\n  insecure: 'true'\n"
+                     SECRET("c", "repository") "  url: https://git.example.com/team/other\n  username: u\n");
+        repo = f->c->apps[0].repository;
+        assert_str(repo->bearer_token, "hunter2");
+        assert_true(repo->force_basic);
+        assert_true(repo->insecure);
+        repo = config_find_repository(f->c, STR("https://git.example.com/team/other"), STR("default"));
+        assert_str(repo->username, "u");
+        assert_str(repo->bearer_token, "");
+        repo = config_find_repository(f->c, STR("https://git.example.com/team/third"), STR("default"));
+        assert_str(repo->bearer_token, "hunter2");
+        assert_false(repo->insecure);
+        assert_non_null(strstr(problems(f), "warning apps.yaml:30: insecure: the certificate of git.example.com is not checked"));
+        assert_null(strstr(f->text.p, "hunter2"));
+}
+
+static void a_projects_repository_is_for_its_applications_alone(void **state) {
+        struct fixture *f = *state;
+        struct str url = STR("https://git.example.com/team/shop");
+
+        must_load(f, APP "  project: team\n"
+                     SECRET("a", "repository") "  url: https://git.example.com/team/shop\n  username: u1\n  project: team\n"
+                     SECRET("b", "repository") "  url: https://git.example.com/team/shop\n  username: u2\n"
+                     SECRET("c", "repository") "  url: https://git.example.com/team/shop\n  username: u3\n  project: other\n"
+                     SECRET("d", "repository") "  url: https://git.example.com/x\n  username: u4\n  project: other\n"
+                     "---\napiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: team}\n"
+                     "spec: {destinations: [{namespace: '*', server: '*'}]}\n");
+        assert_int_equal(f->c->app_count, 1);
+        assert_str(f->c->apps[0].repository->username, "u1");
+        assert_str(config_find_repository(f->c, url, STR("other"))->username, "u3");
+        assert_str(config_find_repository(f->c, url, STR("third"))->username, "u2");
+        assert_null(config_find_repository(f->c, STR("https://git.example.com/x"), STR("team")));
+        assert_string_equal(problems(f), "");
+}
+
+static void two_secrets_for_one_repository_are_told(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, APP SECRET("a", "repository") "  url: https://git.example.com/team/shop\n  username: u1\n"
+                     SECRET("b", "repository") "  url: https://git.example.com/team/shop\n  username: u2\n");
+        assert_str(f->c->apps[0].repository->username, "u1");
+        assert_string_equal(problems(f), "warning apps.yaml:22: Secret b is not used: its url is that of apps.yaml:13 already\n");
+}
+
+static void a_server_has_the_authorities_of_its_name(void **state) {
+        struct fixture *f = *state;
+
+        assert_int_equal(load(f, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-tls-certs-cm}\n"
+                                 "data: {git.example.com: none}\n"), ERR_INVAL);
+        assert_string_equal(f->err.msg, "apps.yaml:4: data.git.example.com: no certificate in PEM form");
+        must_load(f, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-tls-certs-cm}\n"
+                     "data:\n  Git.example.com: |\n" CERTIFICATE);
+        assert_non_null(config_find_ca(f->c, STR("git.example.com")));
+        assert_null(config_find_ca(f->c, STR("example.com")));
 }
 
 static void secrets_never_get_into_a_message(void **state) {
@@ -739,6 +816,10 @@ int main(void) {
                 T(the_longest_template_wins_and_its_own_secret_beats_all),
                 T(credentials_stay_with_their_host),
                 T(a_repository_that_needs_more_refuses_its_applications_without_showing_it),
+                T(a_repository_without_credentials_has_its_templates),
+                T(a_projects_repository_is_for_its_applications_alone),
+                T(two_secrets_for_one_repository_are_told),
+                T(a_server_has_the_authorities_of_its_name),
                 T(secrets_never_get_into_a_message),
                 T(credentials_inside_the_url_leave_it),
                 T(folders_of_this_machine_need_permission),
