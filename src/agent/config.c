@@ -150,6 +150,7 @@ struct loading {
         struct reader r;
         struct config_place agent;    /* where the Agent document stands; empty: none yet */
         size_t bytes;
+        uint32_t first_line;          /* of the text at hand; 0: it has none */
 };
 
 static void read_app(struct loading *l) {
@@ -251,20 +252,20 @@ static struct str why_irrelevant(struct config *c, struct str text) {
  * manifest/ refuses hooks and waves of objects; an Application may carry them for the benefit of whoever applies it, so
  * what is merely unsupported does not count here.
  */
-static void read_text(struct loading *l, struct str text, struct str file) {
+static void read_text(struct loading *l, struct str text, struct str file, enum manifest_format format) {
         struct manifest_parsed p;
 
-        manifest_parse(text, str_ends(file, STR(".json")) ? MANIFEST_JSON : MANIFEST_YAML, l->c->arena, &p);
+        manifest_parse(text, format, l->c->arena, &p);
         for (size_t i = 0; i < p.error_count; i++)
                 if (p.errors[i].code != ERR_UNSUPPORTED)
                         config_add_problem(l->c, (struct config_problem){
                                 .severity = CONFIG_ERROR,
-                                .place = { file, p.errors[i].line ? p.errors[i].line : 1 },
+                                .place = { file, p.errors[i].line ? p.errors[i].line : l->first_line },
                                 .message = p.errors[i].message,
                         });
         if (p.irrelevant)
                 config_add_problem(l->c, (struct config_problem){
-                        .severity = CONFIG_ERROR, .place = { file, 1 }, .message = why_irrelevant(l->c, text),
+                        .severity = CONFIG_ERROR, .place = { file, l->first_line }, .message = why_irrelevant(l->c, text),
                 });
         for (size_t i = 0; i < p.object_count; i++)
                 read_document(l, &p.objects[i], file);
@@ -347,6 +348,10 @@ static int loading_end(struct loading *l, struct err *err) {
                        errors > 1 ? " (and more errors)" : "");
 }
 
+static enum manifest_format format_of(struct str file) {
+        return str_ends(file, STR(".json")) ? MANIFEST_JSON : MANIFEST_YAML;
+}
+
 static int load_path(struct loading *l, struct str path, struct err *err) {
         const struct str *files;
         size_t count;
@@ -357,7 +362,7 @@ static int load_path(struct loading *l, struct str path, struct err *err) {
 
                 r = config_read_file(files[i], l->c->arena, &text, err);
                 if (r == 0)
-                        read_text(l, text, files[i]);
+                        read_text(l, text, files[i], format_of(files[i]));
         }
         return r;
 }
@@ -365,10 +370,11 @@ static int load_path(struct loading *l, struct str path, struct err *err) {
 static struct loading loading_begin(void) {
         struct config *c = config_new();
 
-        return (struct loading){ .c = c, .r = { .c = c, .a = c->arena } };
+        return (struct loading){ .c = c, .r = { .c = c, .a = c->arena }, .first_line = 1 };
 }
 
-int config_load(const struct str *paths, size_t count, struct config **ret_config, struct err *err) {
+int config_load_with(const struct str *paths, size_t count, const struct config_documents *documents,
+                     struct config **ret_config, struct err *err) {
         struct loading l = loading_begin();
         int r = 0;
 
@@ -378,14 +384,24 @@ int config_load(const struct str *paths, size_t count, struct config **ret_confi
                 config_free(l.c);
                 return r;
         }
+        l.first_line = 0;
+        for (size_t i = 0; documents && i < documents->count; i++) {
+                const struct config_document *d = &documents->items[i];
+
+                read_text(&l, arena_str(l.c->arena, d->text), arena_str(l.c->arena, d->name), MANIFEST_JSON);
+        }
         *ret_config = l.c;
         return loading_end(&l, err);
+}
+
+int config_load(const struct str *paths, size_t count, struct config **ret_config, struct err *err) {
+        return config_load_with(paths, count, NULL, ret_config, err);
 }
 
 int config_load_text(struct str text, struct str file, struct config **ret_config, struct err *err) {
         struct loading l = loading_begin();
 
-        read_text(&l, text, arena_str(l.c->arena, file));
+        read_text(&l, text, arena_str(l.c->arena, file), format_of(file));
         *ret_config = l.c;
         return loading_end(&l, err);
 }

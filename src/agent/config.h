@@ -192,6 +192,8 @@ struct config_agent {
         struct str control_ns;         /* applications of this namespace go by their bare name, as Argo CD's own do */
         struct str kubeconfig;         /* empty: $KUBECONFIG, in-cluster, ~/.kube/config */
         struct str context;
+        struct str config_ns;          /* Application objects and the like of this namespace are read; empty: none are */
+        struct str config_selector;    /* those that carry these labels; empty: all */
         struct str data_dir;           /* where Git stores lie; a verb fills in its default and makes it absolute */
         int64_t poll_ms;
         int64_t git_timeout_ms;        /* one Git operation */
@@ -301,6 +303,21 @@ struct config *config_new(void);
  * for files: ret_config is then untouched.
  */
 int config_load(const struct str *paths, size_t count, struct config **ret_config, struct err *err);
+
+/* A document that is no file's. */
+struct config_document {
+        struct str name; /* stands for the file in messages: "Application argocd/shop" */
+        struct str text; /* JSON, one object; it has no lines */
+};
+
+struct config_documents {
+        const struct config_document *items;
+        size_t count;
+};
+
+/* As config_load(), with the documents behind those of the files; copied. NULL: none. */
+int config_load_with(const struct str *paths, size_t count, const struct config_documents *documents,
+                     struct config **ret_config, struct err *err);
 
 /* All text of a file, at most CONFIG_MAX_FILE_BYTES. NOTFOUND, FORBIDDEN, LIMIT, INVAL (a folder). */
 int config_read_file(struct str path, struct arena *a, struct str *ret_text, struct err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `truce config check FILE…`: what truce makes of configuration documents, without a cluster and without looking at Git:
- * the applications that it would run, and why others not; ignore rules; what has no meaning here; what is wrong, with
+ * `truce config check FILE…`: what truce makes of configuration documents, without looking at Git, and without a cluster
+ * unless it is told to read the documents there, too: the applications that it would run, and why others not; ignore rules; what has no meaning here; what is wrong, with
  * file, line and the nearest known key.
  */
 #include <stdio.h>
@@ -17,12 +17,21 @@
 
 struct check_flags {
         int output;
+        struct str ns, selector, kubeconfig, context;
 };
 
 static const char *const outputs[] = { "text", "json", NULL };
 static const struct option_def check_options[] = {
         { .name = "output", .letter = 'o', .type = OPTION_CHOICE, .at = offsetof(struct check_flags, output),
           .choices = outputs, .help = "how to print it" },
+        { .name = "config-namespace", .type = OPTION_TEXT, .at = offsetof(struct check_flags, ns), .word = "NAMESPACE",
+          .help = "read the documents that the cluster has in this namespace as well" },
+        { .name = "config-selector", .type = OPTION_TEXT, .at = offsetof(struct check_flags, selector), .word = "SELECTOR",
+          .help = "only those that carry these labels" },
+        { .name = "kubeconfig", .type = OPTION_TEXT, .at = offsetof(struct check_flags, kubeconfig), .word = "FILE",
+          .help = "of that cluster; $KUBECONFIG, the pod's own account or ~/.kube/config when left out" },
+        { .name = "context", .type = OPTION_TEXT, .at = offsetof(struct check_flags, context), .word = "NAME",
+          .help = "context of the kubeconfig" },
 };
 
 static const char *const severities[] = {
@@ -32,7 +41,7 @@ static const char *const severities[] = {
 /* --- what to say of each ---------------------------------------------------------------------------------------- */
 
 static struct str place_text(struct config_place p, struct arena *a) {
-        return arena_strf(a, "%.*s:%u", STR_FMT(p.file), p.line);
+        return config_place_text(p, a);
 }
 
 static void add_word(struct buf *out, bool is_so, const char *word) {
@@ -348,10 +357,22 @@ static int exit_status(const struct config *c) {
         return worst == CONFIG_NOTICE ? CLI_OK : CLI_DIFFERENT;
 }
 
-static int check(const struct str *paths, size_t count, int output, struct err *err) {
+/* The session has what the cluster says, when it was asked. */
+static int fetch(struct session *s, const struct check_flags *flags, struct err *err) {
+        if (!flags->ns.n)
+                return 0;
+        s->config = config_new();
+        s->config->agent.config_ns = flags->ns;
+        s->config->agent.config_selector = flags->selector;
+        s->config->agent.kubeconfig = flags->kubeconfig;
+        s->config->agent.context = flags->context;
+        return session_fetch(s, err);
+}
+
+static int check(const struct session *s, const struct str *paths, size_t count, int output, struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(config_freep) struct config *c = NULL;
-        int r = config_load(paths, count, &c, err);
+        int r = config_load_with(paths, count, s->snapshot ? &s->snapshot->documents : NULL, &c, err);
 
         if (r < 0 && !c)
                 return r;
@@ -375,6 +396,7 @@ static void print_help(const struct option_group *group) {
 
 int cli_config(int argc, char **argv) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(session_close) struct session session = { 0 };
         struct check_flags flags = { 0 };
         struct option_group group = { "Check", check_options, ARRAY_LEN(check_options), &flags };
         const struct str *operands;
@@ -388,9 +410,11 @@ int cli_config(int argc, char **argv) {
         }
         options_default(&group, 1, a);
         r = options_parse(&group, 1, argc, argv, a, &operands, &count, &err);
-        if (r == 0 && (count < 2 || !str_eqc(operands[0], "check")))
+        if (r == 0 && (count < (flags.ns.n ? 1 : 2) || !str_eqc(operands[0], "check")))
                 r = err_set(&err, ERR_INVAL, "usage: truce config check FILE…");
         if (r == 0)
-                r = check(operands + 1, count - 1, flags.output, &err);
+                r = fetch(&session, &flags, &err);
+        if (r == 0)
+                r = check(&session, operands + 1, count - 1, flags.output, &err);
         return r < 0 ? session_fail(&err) : r;
 }

@@ -3,32 +3,44 @@
 
 struct reload {
         const struct session *session;
+        struct config_cluster *cluster; /* NULL: files alone */
         struct loop *loop;
         struct loop_timer *timer;
         reload_changed changed;
         void *ctx;
         struct hash128 read, seen; /* stamps: of what was read last, of the look before */
         struct look *look;         /* under way */
+        bool is_first;             /* nothing was read yet: whatever there is is news */
 };
 
 /* What a pool thread does; it outlives the reload when that is freed meanwhile. */
 struct look {
         struct reload *owner; /* NULL: nobody wants to know any more */
         const struct session *session;
+        struct config_snapshot *snapshot; /* what the cluster has; NULL: nothing counts there */
         struct hash128 read, seen, now;
-        bool was_read;
+        bool is_first, was_read;
         struct session fresh;
         int result;
         struct err err;
 };
 
+static struct hash128 stamp_of(const struct session *s, const struct config_snapshot *snapshot) {
+        static const struct hash_key no_key;
+        struct hash128 both[2] = { config_stamp(s->config_paths.items, s->config_paths.count) };
+
+        if (snapshot)
+                both[1] = snapshot->stamp;
+        return hash128(&no_key, (struct str){ (const char *)both, sizeof both });
+}
+
 static void look_run(void *ctx) {
         struct look *k = ctx;
 
-        k->now = config_stamp(k->session->config_paths.items, k->session->config_paths.count);
-        k->was_read = !hash128_eq(k->now, k->read) && hash128_eq(k->now, k->seen);
+        k->now = stamp_of(k->session, k->snapshot);
+        k->was_read = k->is_first || (!hash128_eq(k->now, k->read) && hash128_eq(k->now, k->seen));
         if (k->was_read)
-                k->result = session_reread(k->session, &k->fresh, &k->err);
+                k->result = session_reread(k->session, k->snapshot, &k->fresh, &k->err);
 }
 
 static void look_done(void *ctx, bool cancelled) {
@@ -43,33 +55,43 @@ static void look_done(void *ctx, bool cancelled) {
         }
         if (r && k->was_read) {
                 r->read = k->now;
+                r->is_first = false;
                 r->changed(r->ctx, &k->fresh, k->result < 0 ? &k->err : NULL);
         }
         if (k->was_read && (!r || k->result < 0))
                 session_close(&k->fresh);
+        config_snapshot_unref(k->snapshot);
         free(k);
 }
 
 static void look(void *ctx) {
         struct reload *r = ctx;
+        struct config_snapshot *snapshot = r->cluster ? config_cluster_snapshot(r->cluster) : NULL;
         struct look *k;
 
         if (r->look)
                 return;
+        if (r->cluster && !snapshot) {
+                loop_timer_start(r->timer, RELOAD_LOOK_MS);
+                return;
+        }
         k = mem_zalloc(sizeof *k);
-        *k = (struct look){ .owner = r, .session = r->session, .read = r->read, .seen = r->seen };
+        *k = (struct look){ .owner = r, .session = r->session, .is_first = r->is_first, .read = r->read, .seen = r->seen };
+        if (snapshot)
+                k->snapshot = config_snapshot_ref(snapshot);
         r->look = k;
         loop_work_start(r->loop, LOOP_POOL_CPU, look_run, look_done, k);
 }
 
-struct reload *reload_new(const struct session *s, struct loop *l, reload_changed changed, void *ctx) {
+struct reload *reload_new(const struct session *s, struct config_cluster *cluster, struct loop *l, reload_changed changed,
+                          void *ctx) {
         struct reload *r;
 
-        if (!s->config_paths.count)
+        if (!s->config_paths.count && !cluster)
                 return NULL;
         r = mem_zalloc(sizeof *r);
-        *r = (struct reload){ .session = s, .loop = l, .changed = changed, .ctx = ctx };
-        r->read = r->seen = config_stamp(s->config_paths.items, s->config_paths.count);
+        *r = (struct reload){ .session = s, .cluster = cluster, .loop = l, .changed = changed, .ctx = ctx, .is_first = cluster };
+        r->read = r->seen = stamp_of(s, NULL);
         r->timer = loop_timer_new(l, look, r);
         loop_timer_start(r->timer, RELOAD_LOOK_MS);
         return r;

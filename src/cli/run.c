@@ -14,10 +14,13 @@
 
 struct daemon {
         struct session session;  /* arguments and connection, and the first configuration */
-        struct session *current; /* whose configuration is in force: `session`, or `reread` */
+        struct session *current; /* whose configuration is in force: `session`, or `reread`; NULL: none yet */
         struct session reread;
+        struct kube_client *client; /* of `cluster` */
+        struct config_cluster *cluster; /* documents that are objects; NULL: files and flags alone count */
         struct reload *reload;
-        struct agent *agent;
+        char *unusable;          /* why the newest documents are not in force; NULL: they are */
+        struct agent *agent;     /* NULL: no configuration is in force yet */
         struct http_server *http;
         struct map *told;        /* application → counts of its last "synced" line */
         struct loop_signal *term, *interrupt, *hangup;
@@ -220,7 +223,8 @@ static void on_hangup(void *ctx, int signum) {
 
         (void)signum;
         reload_now(d->reload);
-        agent_poll_now(d->agent);
+        if (d->agent)
+                agent_poll_now(d->agent);
 }
 
 /*
@@ -256,6 +260,8 @@ static const char *needs_restart(const struct config_agent *was, const struct co
                 { "listen", str_eq(was->listen, is->listen) },             { "logLevel", was->log_level == is->log_level },
                 { "logFormat", was->log_format == is->log_format },        { "workers", was->workers == is->workers },
                 { "gitWorkers", was->git_workers == is->git_workers },
+                { "configNamespace", str_eq(was->config_ns, is->config_ns) },
+                { "configSelector", str_eq(was->config_selector, is->config_selector) },
         };
 
         for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
@@ -273,6 +279,50 @@ static int new_agent(struct daemon *d, const struct config *c, struct err *err) 
         return r;
 }
 
+/*
+ * A kind that may not be read any more, or is not served any more, hides what is newest; a server that is away is told for
+ * what it is, and may have nothing new at all.
+ */
+static const char *why_unseen(const struct daemon *d) {
+        const struct err *err = d->cluster ? config_cluster_err(d->cluster) : NULL;
+
+        switch (err ? err->code : 0) {
+        case ERR_FORBIDDEN:
+        case ERR_UNAUTH:
+        case ERR_NOTFOUND:
+        case ERR_INVAL:
+        case ERR_PARSE:
+        case ERR_LIMIT:
+                return err->msg;
+        default:
+                return NULL;
+        }
+}
+
+/* Tells the agent, its statuses and metrics whether the newest configuration is in force; only what is news. */
+static void note(struct daemon *d) {
+        const char *why = d->unusable ? d->unusable : why_unseen(d), *told;
+
+        if (!d->agent)
+                return;
+        told = agent_config_trouble(d->agent);
+        if ((why || told) && strcmp(why ? why : "", told ? told : "") != 0)
+                agent_note_config(d->agent, why);
+}
+
+static void set_unusable(struct daemon *d, const char *why) {
+        free(d->unusable);
+        d->unusable = why ? str_dup(str_from(why)) : NULL;
+        note(d);
+}
+
+/* The first configuration cannot be put in force: there is none before it, and another one may come. */
+static void stay_without(struct daemon *d, struct session *fresh, const struct err *err) {
+        log_event(LOG_ERROR, "config", "no configuration is in force; waiting for another one", "err", err->msg, NULL);
+        session_close(fresh);
+        set_unusable(d, err->msg);
+}
+
 /* The agent begins anew, as after a restart: what it finds converged costs no request. */
 static void put_in_force(struct daemon *d, struct session *fresh) {
         struct err err;
@@ -284,15 +334,20 @@ static void put_in_force(struct daemon *d, struct session *fresh) {
                 if (d->current == &d->reread)
                         session_close(&d->reread);
                 d->reread = *fresh;
+                log_event(LOG_INFO, "config", d->current ? "another configuration is in force" : "a configuration is in force",
+                          NULL);
                 d->current = &d->reread;
-                log_event(LOG_INFO, "config", "another configuration is in force", NULL);
+                set_unusable(d, NULL);
+        } else if (!d->current) {
+                stay_without(d, fresh, &err);
+                return;
         } else {
                 log_event(LOG_ERROR, "config", "the configuration before stays in force", "err", err.msg, NULL);
                 session_close(fresh);
                 /* It could be made before. */
                 if (new_agent(d, d->current->config, NULL) < 0)
                         abort();
-                agent_note_config(d->agent, err.msg);
+                set_unusable(d, err.msg);
         }
         agent_start(d->agent);
 }
@@ -328,26 +383,48 @@ static void on_changed(void *ctx, struct session *fresh, const struct err *err) 
                 put_in_force(d, fresh);
                 return;
         }
-        log_event(LOG_ERROR, "config", "the configuration before stays in force", "err", err->msg, NULL);
-        agent_note_config(d->agent, err->msg);
+        log_event(LOG_ERROR, "config",
+                  d->current ? "the configuration before stays in force" : "no configuration is in force; waiting for another one",
+                  "err", err->msg, NULL);
+        set_unusable(d, err->msg);
+}
+
+/* What the cluster has in documents can be seen now, or not any more. */
+static void on_cluster(void *ctx) {
+        struct daemon *d = ctx;
+        const struct err *err = config_cluster_err(d->cluster);
+
+        if (err->code)
+                log_event_limited(LOG_WARN, "config", "the cluster's documents cannot be read now; what is in force stays",
+                                  "err", err->msg, NULL);
+        else if (!d->current && config_cluster_snapshot(d->cluster))
+                reload_now(d->reload);
+        note(d);
 }
 
 /* --- the whole ------------------------------------------------------------------------------------------------------ */
 
 static int start(struct daemon *d, struct err *err) {
         struct session *s = &d->session;
+        bool from_cluster = s->config->agent.config_ns.n;
         int r = session_connect(s, err);
 
-        d->current = s;
-        if (r == 0)
+        d->current = from_cluster ? NULL : s;
+        if (r == 0 && !from_cluster)
                 r = new_agent(d, s->config, err);
         if (r == 0 && s->config->agent.listen.n)
                 r = http_server_new(s->loop, s->config->agent.listen, d->agent, &d->http, err);
         if (r < 0)
                 return r;
         take_signals(d);
-        d->reload = reload_new(s, s->loop, on_changed, d);
-        agent_start(d->agent);
+        if (from_cluster) {
+                d->client = kube_client_new(s->transport, s->loop);
+                d->cluster = config_cluster_new(s->loop, d->client, s->config->agent.config_ns,
+                                                s->config->agent.config_selector, on_cluster, d);
+        }
+        d->reload = reload_new(s, d->cluster, s->loop, on_changed, d);
+        if (d->agent)
+                agent_start(d->agent);
         return 0;
 }
 
@@ -359,13 +436,16 @@ static void stop(struct daemon *d) {
         agent_free(d->agent);
         map_free(d->told);
         reload_free(d->reload);
+        config_cluster_free(d->cluster);
+        kube_client_free(d->client);
+        free(d->unusable);
         if (d->current == &d->reread)
                 session_close(&d->reread);
         session_close(&d->session);
 }
 
 int cli_run(int argc, char **argv) {
-        struct daemon d = { .told = map_new(free) };
+        struct daemon d = { .told = map_new(free), .session.only_files = true };
         struct option_group none = { "Run", NULL, 0, NULL };
         struct err err;
 

@@ -18,6 +18,10 @@ static const struct option_def shared_options[] = {
           .help = "a file or folder of Application, Agent, AppProject and repository Secret documents; may be given again" },
 };
 
+static const struct config_documents *documents_of(const struct session *s) {
+        return s->snapshot ? &s->snapshot->documents : NULL;
+}
+
 static void print_help(const char *verb, const struct option_group *groups, size_t count) {
         _cleanup_(buf_done) struct buf out = buf_make(256 * 1024);
 
@@ -80,8 +84,8 @@ static int parse_twice(struct session *s, int argc, char **argv, const struct op
                                STR_FMT(s->operands[s->operand_max]), s->verb);
 
         s->config_paths = shared.config;
-        if (shared.config.count) {
-                r = config_load(shared.config.items, shared.config.count, &s->config, err);
+        if (shared.config.count || s->snapshot) {
+                r = config_load_with(shared.config.items, shared.config.count, documents_of(s), &s->config, err);
                 s->documents_are_bad = r < 0 && s->config;
                 if (r < 0)
                         return r;
@@ -161,6 +165,9 @@ static int check_apps(const struct session *s, struct err *err) {
                 return 0;
         if (s->config->refused_count)
                 return err_set(err, ERR_INVAL, "every Application was refused; see above");
+        if (s->snapshot)
+                return err_set(err, ERR_INVAL, "of which application? Namespace %.*s holds no Application that is read",
+                               STR_FMT(s->config->agent.config_ns));
         return err_set(err, ERR_INVAL, "of which application? Give --repo URL, or --config with an Application in it");
 }
 
@@ -188,6 +195,16 @@ static int configure(struct session *s, struct err *err) {
         return r;
 }
 
+/* Files and flags say where the rest is; both together are the configuration. */
+static int configure_from_cluster(struct session *s, struct err *err) {
+        int r = session_fetch(s, err);
+
+        if (r < 0)
+                return r;
+        config_free(TAKE_PTR(s->config));
+        return configure(s, err);
+}
+
 int session_configure(struct session *s, const char *verb, int argc, char **argv, const struct option_group *own,
                       struct err *err) {
         s->verb = verb;
@@ -197,8 +214,13 @@ int session_configure(struct session *s, const char *verb, int argc, char **argv
         s->arena = arena_new(0);
         int r = configure(s, err);
 
+        if (r == 0 && !s->help && s->config->agent.config_ns.n && !s->only_files)
+                r = configure_from_cluster(s, err);
         if (s->help || (r < 0 && !s->documents_are_bad))
                 return r;
+        /* The rest is to come, and what there is to say is said of the whole. */
+        if (r == 0 && s->config->agent.config_ns.n && s->only_files)
+                return 0;
         print_problems(s->config);
         if (r < 0)
                 return bad_configuration(err);
@@ -218,15 +240,17 @@ static const char *first_error(const struct config *c) {
         return arena_str(c->arena, buf_str(&line)).p;
 }
 
-int session_reread(const struct session *s, struct session *ret, struct err *err) {
+int session_reread(const struct session *s, struct config_snapshot *snapshot, struct session *ret, struct err *err) {
         int r;
 
         *ret = (struct session){ .verb = s->verb, .argc = s->argc, .argv = s->argv, .own = s->own,
-                                 .operand_max = s->operand_max, .apps_optional = s->apps_optional, .arena = arena_new(0) };
+                                 .operand_max = s->operand_max, .apps_optional = s->apps_optional, .snapshot = snapshot, .arena = arena_new(0) };
         r = configure(ret, err);
+        ret->snapshot = NULL; /* what is read of it is a copy */
         if (ret->documents_are_bad)
                 return err_set(err, ERR_INVAL, "%s", first_error(ret->config));
-        return r < 0 ? r : check_apps(ret, err);
+        /* A namespace without Applications is one in which they can be made. */
+        return r < 0 || snapshot ? r : check_apps(ret, err);
 }
 
 /* Where a Pod finds its account; tests have it elsewhere. */
@@ -243,6 +267,8 @@ int session_connect(struct session *s, struct err *err) {
         const struct config_agent *agent = &s->config->agent;
         int r = git_init_library(err);
 
+        if (s->transport)
+                return r;
         if (r == 0)
                 r = kube_config_load(agent->kubeconfig.p, agent->context.p, getenv(SERVICE_ACCOUNT_DIR_VARIABLE), &s->kube, err);
         if (r < 0)
@@ -257,11 +283,45 @@ int session_connect(struct session *s, struct err *err) {
         return s->transport ? 0 : ERR_INVAL;
 }
 
+struct fetching {
+        struct session *session;
+        struct config_cluster *cluster;
+};
+
+static void on_fetched(void *ctx) {
+        struct fetching *f = ctx;
+
+        if (config_cluster_snapshot(f->cluster) || config_cluster_err(f->cluster)->code)
+                loop_stop(f->session->loop);
+}
+
+int session_fetch(struct session *s, struct err *err) {
+        const struct config_agent *agent = &s->config->agent;
+        struct fetching f = { .session = s };
+        struct config_snapshot *snapshot;
+        int r = session_connect(s, err);
+
+        if (r < 0)
+                return r;
+        _cleanup_(kube_client_freep) struct kube_client *client = kube_client_new(s->transport, s->loop);
+        f.cluster = config_cluster_new(s->loop, client, agent->config_ns, agent->config_selector, on_fetched, &f);
+        loop_run(s->loop);
+        snapshot = config_cluster_snapshot(f.cluster);
+        if (snapshot)
+                s->snapshot = config_snapshot_ref(snapshot);
+        else
+                r = err_set(err, config_cluster_err(f.cluster)->code, "the configuration of namespace %.*s: %s",
+                            STR_FMT(agent->config_ns), config_cluster_err(f.cluster)->msg);
+        config_cluster_free(f.cluster);
+        return r;
+}
+
 void session_close(struct session *s) {
         kube_transport_free(s->transport);
         loop_free(s->loop);
         kube_config_free(s->kube);
         config_free(s->config);
+        config_snapshot_unref(s->snapshot);
         arena_free(s->arena);
         *s = (struct session){ 0 };
 }

@@ -187,7 +187,7 @@ static int show(struct status *s, const struct status_flags *flags) {
 }
 
 int cli_status(int argc, char **argv) {
-        struct status s = { .session.apps_optional = true };
+        struct status s = { .session = { .apps_optional = true, .only_files = true } };
         struct status_flags flags = { 0 };
         struct option_group own = { "Status", status_options, ARRAY_LEN(status_options), &flags };
         int result = CLI_OK, r = session_configure(&s.session, "status", argc, argv, &own, &s.err);

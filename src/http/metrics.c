@@ -169,13 +169,15 @@ static void print_transport(const struct kube_transport_stats *s, struct buf *ou
 void metrics_print(const struct agent *agent, int64_t longest_turn_us, struct buf *out) {
         struct agent_stats stats;
 
-        agent_stats(agent, &stats);
         head(out, "truce_build_info", "gauge", "Version of truce.");
         buf_addf(out, "truce_build_info{version=\"%s\"} 1\n", TRUCE_VERSION);
         single(out, "truce_config_stale", "gauge", "1 while the newest configuration cannot be used, and the one before is in force.",
-               agent_config_trouble(agent) != NULL);
+               !agent || agent_config_trouble(agent) != NULL);
         single(out, "truce_loop_longest_turn_seconds", "gauge", "The longest turn of the loop so far.",
                (double)longest_turn_us / 1e6);
+        if (!agent)
+                return;
+        agent_stats(agent, &stats);
         print_sync_status(agent, out);
         print_objects(agent, out);
         print_decisions(agent, out);

@@ -39,8 +39,12 @@ static unsigned page_healthz(struct http_server *s, struct buf *out) {
 }
 
 static unsigned page_readyz(struct http_server *s, struct buf *out) {
-        const struct err *cluster = cluster_err(agent_cluster(s->agent));
+        const struct err *cluster = s->agent ? cluster_err(agent_cluster(s->agent)) : NULL;
 
+        if (!cluster) {
+                buf_addc(out, "not ready: no configuration is in force yet\n");
+                return MHD_HTTP_SERVICE_UNAVAILABLE;
+        }
         if (agent_is_ready(s->agent)) {
                 buf_addc(out, "ok\n");
                 return MHD_HTTP_OK;

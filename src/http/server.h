@@ -25,7 +25,10 @@ struct http_server;
  */
 int http_server_new(struct loop *l, struct str listen, struct agent *agent, struct http_server **ret_server,
                     struct err *err);
-/* Another agent takes the place of the first: before that one is freed. */
+/*
+ * Another agent takes the place of the first: before that one is freed, or in the same turn. NULL, here and above: there
+ * is none yet; then it is not ready, and few metrics exist.
+ */
 void http_server_set_agent(struct http_server *s, struct agent *agent);
 void http_server_free(struct http_server *s);
 DEFINE_CLEANUP(struct http_server *, http_server_free)

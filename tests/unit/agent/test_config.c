@@ -411,7 +411,7 @@ static void a_repository_without_credentials_has_its_templates(void **state) {
         repo = config_find_repository(f->c, STR("https://git.example.com/team/third"), STR("default"));
         assert_str(repo->bearer_token, "hunter2");
         assert_false(repo->insecure);
-        assert_non_null(strstr(problems(f), "warning apps.yaml:30: insecure: the certificate of git.example.com is not checked"));
+        assert_non_null(strstr(problems(f), "warning apps.yaml:31: insecure: the certificate of git.example.com is not checked"));
         assert_null(strstr(f->text.p, "hunter2"));
 }
 
