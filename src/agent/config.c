@@ -33,7 +33,8 @@ static PRINTF_LIKE(2, 0) struct str vformat(struct arena *a, const char *fmt, va
 }
 
 static struct config_place place_of(const struct reader *r, uint32_t line) {
-        return (struct config_place){ r->o->file, line ? line : r->o->line };
+        /* An object of the cluster has no lines; those inside the text of one of its values would be taken for its own. */
+        return (struct config_place){ r->o->file, line && r->o->line ? line : r->o->line };
 }
 
 void reader_error(struct reader *r, uint32_t line, const char *fmt, ...) {
@@ -220,6 +221,8 @@ static void read_document(struct loading *l, const struct manifest_object *o, st
         struct reader *r = &l->r;
 
         here.file = file;
+        if (!l->first_line)
+                here.line = 0;
         r->o = &here;
         r->app = (struct str){ 0 };
         r->refused = r->bad = false;

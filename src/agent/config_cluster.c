@@ -29,6 +29,7 @@ struct feed {
         struct map *objects;  /* name → text of the document */
         struct map *listing;  /* the same of a LIST that goes on; NULL: none does */
         bool listed;          /* once to the end */
+        int64_t emptied_ms;   /* when the last object went; 0: there is one, or never was */
         struct err err;       /* why it is not current; code 0: it is */
         struct err unread;    /* an object since the last LIST began that could not be taken; code 0: none */
 };
@@ -163,6 +164,13 @@ static void tell(struct feed *f, const struct err *err) {
                 f->owner->changed(f->owner->ctx);
 }
 
+static void note_emptied(struct feed *f, size_t before) {
+        if (map_count(f->objects) > 0)
+                f->emptied_ms = 0;
+        else if (before > 0)
+                f->emptied_ms = loop_now_ms(f->owner->loop);
+}
+
 static void take_or_tell(struct feed *f, struct map *map, struct str object, bool deleted) {
         struct err err = { 0 };
 
@@ -189,20 +197,24 @@ static void on_item(void *ctx, struct str object) {
 
 static void on_end(void *ctx, struct str rv) {
         struct feed *f = ctx;
+        size_t before = f->objects ? map_count(f->objects) : 0;
 
         (void)rv;
         map_free(f->objects);
         f->objects = TAKE_PTR(f->listing);
         f->listed = true;
+        note_emptied(f, before);
         f->owner->dirty = true;
         f->owner->changed(f->owner->ctx);
 }
 
 static void on_event(void *ctx, enum kube_watch_event event, struct str object, struct str rv) {
         struct feed *f = ctx;
+        size_t before = map_count(f->objects);
 
         (void)rv;
         take_or_tell(f, f->objects, object, event == KUBE_WATCH_DELETED);
+        note_emptied(f, before);
 }
 
 static void on_state(void *ctx, const struct kube_watch_state *state) {
@@ -270,9 +282,14 @@ const struct err *config_cluster_err(const struct config_cluster *c) {
         return &c->feeds[0].err;
 }
 
+static bool is_just_emptied(const struct feed *f) {
+        return f->kind->may_be_unserved && f->emptied_ms &&
+               loop_now_ms(f->owner->loop) - f->emptied_ms < CONFIG_CLUSTER_EMPTIED_MS;
+}
+
 static bool is_whole(const struct config_cluster *c) {
         for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-                if (!c->feeds[i].objects)
+                if (!c->feeds[i].objects || is_just_emptied(&c->feeds[i]))
                         return false;
         return config_cluster_err(c)->code == 0;
 }

@@ -7,7 +7,8 @@
  * What it gives are texts for config_load_with(), and only of a whole picture: every kind was listed, and no watch of one
  * fails now. While the API server is away, forbids a kind, or has stopped serving it, the documents of before stay: what
  * cannot be seen is never taken for gone. A kind that was not served when it was first asked for has no objects; it is
- * watched all the same.
+ * watched all the same. Who deletes a kind's definition deletes its objects first, one by one: when the last one of such a
+ * kind goes, CONFIG_CLUSTER_EMPTIED_MS must pass before that is believed.
  *
  * Of an object what a reader of documents looks at is kept: `status`, `operation` and what controllers note in
  * annotations change all the time. One that is being deleted is gone: its own deployer may be taking its objects away.
@@ -24,6 +25,7 @@
 #include "kube/client.h"
 
 #define CONFIG_CLUSTER_MAX_OBJECTS 20000
+#define CONFIG_CLUSTER_EMPTIED_MS 10000
 
 struct config_cluster;
 
