@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent's configuration: Argo CD's own documents (Application, AppProject, repository Secrets) and one of ours
- * (kind Agent, apiVersion truce.dev/v1alpha1), from files and folders; or the same made from flags.
+ * The agent's configuration: Argo CD's own documents (Application, AppProject, repository Secrets, its ConfigMaps) and one
+ * of ours (kind Agent, apiVersion truce.dev/v1alpha1), from files and folders, and as texts from wherever else
+ * (agent/config_cluster.h: objects of the cluster); or the same made from flags.
  *
  * Each key of a document is one of four (design §2), by tables in config_*.c:
  *  - used;

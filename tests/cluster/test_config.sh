@@ -9,7 +9,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/truce.sh"
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-ROLE=$HERE/../../deploy/config-rbac.yaml
+ROLE=$HERE/../../deploy/argocd/rbac.yaml
 
 truce_flags() {
 	printf '%s\n' --kubeconfig "$WORK/kubeconfig" --config-namespace "$NS-argocd" --allow-file-repositories \
