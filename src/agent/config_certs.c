@@ -33,9 +33,12 @@ static bool holds_text(struct reader *r) {
 
         if (value_count(binary) > 0)
                 reader_error(r, binary->line, "binaryData is not read: put it into data");
-        for (size_t i = 0; value_is(data, VALUE_MAP) && i < data->map.count; i++)
-                if (!value_is(data->map.members[i].value, VALUE_STRING))
-                        reader_error(r, data->map.members[i].line, "data.%.*s must be text", STR_FMT(data->map.members[i].key));
+        for (size_t i = 0; value_is(data, VALUE_MAP) && i < data->map.count; i++) {
+                const struct value_member *m = &data->map.members[i];
+
+                if (!value_is(m->value, VALUE_STRING))
+                        reader_error(r, m->line, "data.%.*s must be text", STR_FMT(m->key));
+        }
         return !r->bad && value_is(data, VALUE_MAP);
 }
 
@@ -141,8 +144,8 @@ static void read_known_hosts(struct reader *r, const struct value_member *m) {
 
                 n++;
                 if (fault)
-                        reader_error(r, line_at(m, (size_t)(line.p - m->value->text.p)), "data." KNOWN_HOSTS_KEY ": line %u: %s",
-                                     n, fault);
+                        reader_error(r, line_at(m, (size_t)(line.p - m->value->text.p)),
+                                     "data." KNOWN_HOSTS_KEY ": line %u: %s", n, fault);
         }
         if (!r->bad)
                 reader_irrelevant(r, m->line, STR(KNOWN_HOSTS_KEY " (no ssh repository uses it)"));
@@ -159,6 +162,7 @@ void config_read_known_hosts(struct reader *r) {
                 if (str_eqc(m->key, KNOWN_HOSTS_KEY))
                         read_known_hosts(r, m);
                 else
-                        reader_error(r, m->line, "unknown key data.%.*s, did you mean " KNOWN_HOSTS_KEY "?", STR_FMT(m->key));
+                        reader_error(r, m->line, "unknown key data.%.*s, did you mean " KNOWN_HOSTS_KEY "?",
+                                     STR_FMT(m->key));
         }
 }

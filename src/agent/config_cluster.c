@@ -97,8 +97,9 @@ static char *document_of(const struct kind *kind, const struct value *object, st
         struct value_map_builder b = { 0 };
         struct buf out = buf_make(KUBE_MAX_OBJECT_BYTES);
 
-        value_map_add(&b, STR("apiVersion"),
-                      value_string(a, arena_strf(a, "%s%s%s", kind->group, kind->group[0] ? "/" : "", kind->version), 0), 0);
+        struct str version = arena_strf(a, "%s%s%s", kind->group, kind->group[0] ? "/" : "", kind->version);
+
+        value_map_add(&b, STR("apiVersion"), value_string(a, version, 0), 0);
         value_map_add(&b, STR("kind"), value_stringc(a, kind->name), 0);
         value_map_add(&b, STR("metadata"), metadata_of(value_getc(object, "metadata"), a), 0);
         for (size_t i = 0; i < ARRAY_LEN(kept); i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `truce config check FILE…`: what truce makes of configuration documents, without looking at Git, and without a cluster
- * unless it is told to read the documents there, too: the applications that it would run, and why others not; ignore rules; what has no meaning here; what is wrong, with
- * file, line and the nearest known key.
+ * `truce config check FILE…`: what truce makes of configuration documents, without looking at Git, and without a
+ * cluster unless it is told to read the documents there, too: the applications that it would run, and why others not;
+ * ignore rules; what has no meaning here; what is wrong, with file, line and the nearest known key.
  */
 #include <stdio.h>
 

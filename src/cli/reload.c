@@ -76,7 +76,8 @@ static void look(void *ctx) {
                 return;
         }
         k = mem_zalloc(sizeof *k);
-        *k = (struct look){ .owner = r, .session = r->session, .is_first = r->is_first, .read = r->read, .seen = r->seen };
+        *k = (struct look){ .owner = r, .session = r->session, .read = r->read, .seen = r->seen };
+        k->is_first = r->is_first;
         if (snapshot)
                 k->snapshot = config_snapshot_ref(snapshot);
         r->look = k;
@@ -90,7 +91,8 @@ struct reload *reload_new(const struct session *s, struct config_cluster *cluste
         if (!s->config_paths.count && !cluster)
                 return NULL;
         r = mem_zalloc(sizeof *r);
-        *r = (struct reload){ .session = s, .cluster = cluster, .loop = l, .changed = changed, .ctx = ctx, .is_first = cluster };
+        *r = (struct reload){ .session = s, .cluster = cluster, .loop = l, .changed = changed, .ctx = ctx };
+        r->is_first = cluster != NULL;
         r->read = r->seen = stamp_of(s, NULL);
         r->timer = loop_timer_new(l, look, r);
         loop_timer_start(r->timer, RELOAD_LOOK_MS);

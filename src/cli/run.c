@@ -316,9 +316,11 @@ static void set_unusable(struct daemon *d, const char *why) {
         note(d);
 }
 
+static const char none_in_force[] = "no configuration is in force; waiting for another one";
+
 /* The first configuration cannot be put in force: there is none before it, and another one may come. */
 static void stay_without(struct daemon *d, struct session *fresh, const struct err *err) {
-        log_event(LOG_ERROR, "config", "no configuration is in force; waiting for another one", "err", err->msg, NULL);
+        log_event(LOG_ERROR, "config", none_in_force, "err", err->msg, NULL);
         session_close(fresh);
         set_unusable(d, err->msg);
 }
@@ -334,8 +336,8 @@ static void put_in_force(struct daemon *d, struct session *fresh) {
                 if (d->current == &d->reread)
                         session_close(&d->reread);
                 d->reread = *fresh;
-                log_event(LOG_INFO, "config", d->current ? "another configuration is in force" : "a configuration is in force",
-                          NULL);
+                log_event(LOG_INFO, "config",
+                          d->current ? "another configuration is in force" : "a configuration is in force", NULL);
                 d->current = &d->reread;
                 set_unusable(d, NULL);
         } else if (!d->current) {
@@ -383,9 +385,8 @@ static void on_changed(void *ctx, struct session *fresh, const struct err *err) 
                 put_in_force(d, fresh);
                 return;
         }
-        log_event(LOG_ERROR, "config",
-                  d->current ? "the configuration before stays in force" : "no configuration is in force; waiting for another one",
-                  "err", err->msg, NULL);
+        log_event(LOG_ERROR, "config", d->current ? "the configuration before stays in force" : none_in_force, "err",
+                  err->msg, NULL);
         set_unusable(d, err->msg);
 }
 

@@ -244,7 +244,8 @@ int session_reread(const struct session *s, struct config_snapshot *snapshot, st
         int r;
 
         *ret = (struct session){ .verb = s->verb, .argc = s->argc, .argv = s->argv, .own = s->own,
-                                 .operand_max = s->operand_max, .apps_optional = s->apps_optional, .snapshot = snapshot, .arena = arena_new(0) };
+                                 .operand_max = s->operand_max, .apps_optional = s->apps_optional,
+                                 .snapshot = snapshot, .arena = arena_new(0) };
         r = configure(ret, err);
         ret->snapshot = NULL; /* what is read of it is a copy */
         if (ret->documents_are_bad)

@@ -27,7 +27,7 @@ struct session {
         const struct str *operands;
         size_t operand_count;
         bool apps_optional;     /* set before: no application need be configured */
-        bool only_files;        /* set before: documents of the cluster are not waited for; who runs on watches them itself */
+        bool only_files;        /* set before: documents of the cluster are not waited for */
         bool takes_revision;    /* set before: --revision is for applications of documents as well */
         struct str revision;    /* what stands in for theirs; empty: nothing does */
         const struct str *own_revisions; /* then: theirs, in the order of config->apps */

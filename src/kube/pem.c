@@ -131,7 +131,8 @@ int pem_check_key_block(struct str text, struct err *err) {
 
         if (r < 0)
                 return r;
-        is_key = PEM_read_bio(bio, &name, &header, &bytes, &n) == 1 && n > 0 && str_ends(str_from(name), STR("PRIVATE KEY"));
+        is_key = PEM_read_bio(bio, &name, &header, &bytes, &n) == 1 && n > 0 &&
+                 str_ends(str_from(name), STR("PRIVATE KEY"));
         OPENSSL_free(name);
         OPENSSL_free(header);
         OPENSSL_clear_free(bytes, (size_t)n);
