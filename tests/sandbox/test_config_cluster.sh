@@ -181,6 +181,7 @@ what_controllers_note_is_no_news() {
 checks() {
 	RC=0
 	OUT=$("$TRUCE" config check --kubeconfig "$KUBECONFIG" --config-namespace argocd "$@" 2>&1) || RC=$?
+	OUT=$(tr -s ' ' <<<"$OUT") # whatever the columns' width
 }
 
 check_says_what_the_cluster_has() {
@@ -192,13 +193,13 @@ check_says_what_the_cluster_has() {
 	YAML
 	checks "$WORK/agent.yaml"
 	assert_eq 0 "$RC" 'exit status of check'
-	says 'argocd/other   file://'
+	says 'argocd/other file://'
 	says 'Application argocd/other'
-	says 'all applications   ConfigMap   /data/tuned   ConfigMap argocd/argocd-cm'
-	says 'url   ConfigMap argocd/argocd-cm'
+	says 'all applications ConfigMap /data/tuned ConfigMap argocd/argocd-cm'
+	says 'url ConfigMap argocd/argocd-cm'
 	checks --config-selector deployer=argocd
 	assert_eq 1 "$RC" 'exit status of check'
-	says 'refused  Application argocd/other: argocd/other: repositories of this machine need'
+	says 'refused Application argocd/other: argocd/other: repositories of this machine need'
 	[[ $OUT != *argocd/one* ]] || fail 'what does not carry the selector was read'
 	truce diff
 	assert_eq 0 "$RC" 'exit status of diff'
