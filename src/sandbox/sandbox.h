@@ -118,6 +118,29 @@ int sandbox_save(struct sandbox *s, const char *path, struct err *err);
 int sandbox_load(struct sandbox *s, const char *path, struct err *err);
 
 /*
+ * Objects of another cluster as they were there (`kubectl get … -o yaml --show-managed-fields`), into a sandbox that holds
+ * only what it was made with: uid, resourceVersion, times, generation, managedFields, status, owners and what is being
+ * deleted are kept, and nothing is owned by the sandbox. Definitions come first, Namespaces that are missing are made;
+ * what has no uid, creationTimestamp or resourceVersion gets one. Unknown fields are left out, and told.
+ *
+ * All or nothing: INVAL names file, line and object of what is of no known kind, is there twice, or would not be taken
+ * by the API server (of a Secret without the reason, which would hold its values); then nothing of it is there. Lines
+ * are those of the values. Controllers, when there are any, take it up as if it had just been written; what is being
+ * deleted stays until somebody writes it again.
+ */
+struct sandbox_dumped {
+        const struct value *object;
+        struct str file;
+};
+/* What is to be told of what was taken, a sentence each. */
+struct sandbox_noter {
+        void (*note)(void *ctx, struct str text);
+        void *ctx;
+};
+int sandbox_load_dump(struct sandbox *s, const struct sandbox_dumped *objects, size_t count,
+                      const struct sandbox_noter *noter, struct err *err);
+
+/*
  * A forced server-side apply of an object as manager truce-sandbox, into namespace "default" when it needs one and names
  * none. NOTFOUND when its kind is not served (yet); INVAL and DENIED with the server's message.
  */

@@ -396,10 +396,17 @@ struct version *shelf_remove(struct shelf *shelf, struct version *v, const struc
         return gone;
 }
 
-void shelf_restore(struct shelf *shelf, const struct value *value, uint64_t rv) {
+struct version *shelf_restore(struct shelf *shelf, const struct value *value, uint64_t rv) {
         struct version *v = version_new(value, rv);
+        size_t i = shelf_lower_bound(shelf, v->key);
 
-        insert_at(shelf, shelf_lower_bound(shelf, v->key), v);
+        if (i < shelf->count && str_eq(shelf->items[i]->key, v->key)) {
+                version_unref(shelf->items[i]);
+                shelf->items[i] = v;
+        } else {
+                insert_at(shelf, i, v);
+        }
+        return v;
 }
 
 void shelf_clear(struct shelf *shelf) {

@@ -95,7 +95,7 @@ DEFINE_CLEANUP(struct store *, sandbox_store_free)
 /* The newest resourceVersion, and the newest one that is compacted (0: none). */
 uint64_t store_rv(const struct store *s);
 uint64_t store_compacted_rv(const struct store *s);
-/* Sets the counter of an empty store; for loading. */
+/* Sets the counter, past which nothing is known then; for loading. */
 void store_set_rv(struct store *s, uint64_t rv);
 void store_compact(struct store *s);
 
@@ -118,8 +118,8 @@ size_t shelf_lower_bound(const struct shelf *shelf, struct str key);
 struct version *shelf_put(struct shelf *shelf, const struct value *value, struct arena *a);
 /* Removes it; `value` is what the DELETED event shows. The returned version holds one reference: unref it. */
 struct version *shelf_remove(struct shelf *shelf, struct version *v, const struct value *value, struct arena *a);
-/* Puts a version back as it was saved, without event; keys must be new. */
-void shelf_restore(struct shelf *shelf, const struct value *value, uint64_t rv);
+/* Puts a version back as it was saved, in the place of one with its key, without event. Borrowed. */
+struct version *shelf_restore(struct shelf *shelf, const struct value *value, uint64_t rv);
 
 /* Takes all out without events; for loading. */
 void shelf_clear(struct shelf *shelf);
