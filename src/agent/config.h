@@ -230,6 +230,9 @@ struct config_agent {
 extern const struct option_def config_agent_options[];
 extern const size_t config_agent_option_count;
 
+/* A JSON Schema (draft-07) of the Agent document, in the arena. */
+const struct value *config_agent_schema(struct arena *a);
+
 /* One application from flags. */
 struct config_app_flags {
         struct str name, repo, path, revision, ns;

@@ -14,16 +14,19 @@ static const struct rule_key {
         size_t at;
         bool may_be_empty; /* "" is the core group; "" is the object itself */
         bool is_pattern;
+        const char *help;
 } texts[] = {
-        { "name", AT(name), false, false },
-        { "manager", AT(manager), false, true },
-        { "subresource", AT(subresource), true, false },
-        { "group", AT(group), true, true },
-        { "kind", AT(kind), false, true },
-        { "namespace", AT(ns), false, true },
-        { "objectName", AT(object), false, true },
-        { "application", AT(application), false, true },
+        { "name", AT(name), false, false, "what the rule is called; file and line when left out" },
+        { "manager", AT(manager), false, true, "the field manager that owns the path" },
+        { "subresource", AT(subresource), true, false, "through which it wrote; empty is the object itself" },
+        { "group", AT(group), true, true, "API group of the object; empty is the core group" },
+        { "kind", AT(kind), false, true, "kind of the object" },
+        { "namespace", AT(ns), false, true, "namespace of the object" },
+        { "objectName", AT(object), false, true, "name of the object" },
+        { "application", AT(application), false, true, "name of the application" },
 };
+
+static const char *const actions[] = { "take", "yield", "report" };
 
 /* One list of rules while it is read. */
 struct rules_reader {
@@ -85,10 +88,8 @@ static void read_class(struct rules_reader *x, const struct value_member *m) {
 }
 
 static void read_action(struct rules_reader *x, const struct value_member *m) {
-        static const char *const words[] = { "take", "yield", "report" };
-
         if (!policy_action_from_word(value_text(m->value), &x->rule.action))
-                complain_of_word(x, m, "action", words, ARRAY_LEN(words));
+                complain_of_word(x, m, "action", actions, ARRAY_LEN(actions));
 }
 
 /* Without these an object would be another one, or none. */
@@ -208,6 +209,69 @@ struct config_rules config_read_rules(struct reader *r, const struct value *list
         }
         return (struct config_rules){ rules, list->list.count };
 }
+
+/* ---- as a schema ---- */
+
+static const struct value *described(struct arena *a, const char *help) {
+        return value_with(a, NULL, STR("description"), value_stringc(a, help));
+}
+
+static const struct value *string_schema(struct arena *a, const char *help) {
+        struct value_list_builder types = { 0 };
+
+        value_list_add(&types, value_stringc(a, "string"));
+        value_list_add(&types, value_stringc(a, "null"));
+        return value_with(a, described(a, help), STR("type"), value_list_end(&types, a, 0));
+}
+
+static const struct value *text_schema(const struct rule_key *k, struct arena *a) {
+        const struct value *v = string_schema(a, k->help);
+
+        if (!k->may_be_empty)
+                v = value_with(a, v, STR("minLength"), value_int(a, 1, 0));
+        if (k->is_pattern)
+                v = value_with(a, v, STR("pattern"), value_stringc(a, "^[^*]*[*]?$"));
+        return v;
+}
+
+static const struct value *class_schema(struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; policy_class_word(i); i++)
+                value_list_add(&list, value_stringc(a, policy_class_word(i)));
+        value_list_add(&list, &value_null);
+        return value_with(a, described(a, "what kind of owner it is"), STR("enum"), value_list_end(&list, a, 0));
+}
+
+static const struct value *action_schema(struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < ARRAY_LEN(actions); i++)
+                value_list_add(&list, value_stringc(a, actions[i]));
+        return value_with(a,
+                          described(a, "take: Git wins, by force; yield: left to its owner; report: left, and told"),
+                          STR("enum"), value_list_end(&list, a, 0));
+}
+
+const struct value *config_rule_schema(struct arena *a) {
+        struct value_list_builder required = { 0 };
+        struct value_map_builder properties = { 0 };
+        const struct value *rule;
+
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+                value_map_add(&properties, str_from(texts[i].key), text_schema(&texts[i], a), 0);
+        value_map_add(&properties, STR("path"),
+                      string_schema(a, "this path and all below, as truce owners prints it, or a JSON pointer"), 0);
+        value_map_add(&properties, STR("class"), class_schema(a), 0);
+        value_map_add(&properties, STR("action"), action_schema(a), 0);
+        value_list_add(&required, value_stringc(a, "action"));
+        rule = value_with(a, NULL, STR("type"), value_stringc(a, "object"));
+        rule = value_with(a, rule, STR("additionalProperties"), &value_false);
+        rule = value_with(a, rule, STR("required"), value_list_end(&required, a, 0));
+        return value_with(a, rule, STR("properties"), value_map_end(&properties, a, 0));
+}
+
+/* ---- annotations ---- */
 
 #define PREFIX "truce.dev/"
 #define OWNERSHIP PREFIX "ownership"

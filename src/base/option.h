@@ -60,6 +60,11 @@ struct option_group {
         void *target;
 };
 
+/* The same rows for another target. */
+static inline struct option_group option_group_of(const struct option_group *group, void *target) {
+        return (struct option_group){ group->title, group->defs, group->count, target };
+}
+
 /* Sets every target's fields to their defaults. A bad default is a bug and aborts. */
 void options_default(const struct option_group *groups, size_t count, struct arena *a);
 
@@ -88,6 +93,12 @@ size_t options_read(const struct option_group *groups, size_t count, const struc
 
 /* The body of --help: headings, flags, help, defaults; lines of at most 100 columns. */
 void options_help(const struct option_group *groups, size_t count, struct buf *out);
+
+/*
+ * A JSON Schema (draft-07) of the map that options_read() takes, in the arena: types, bounds, defaults, choices, and help as
+ * description; unknown keys are refused. OPTION_VALUE has a description only: the caller knows the rest.
+ */
+const struct value *options_schema(const struct option_group *groups, size_t count, struct arena *a);
 
 /*
  * The candidate nearest to `word` (edits, with swaps of neighbours as one; case does not count), or NULL when none is
