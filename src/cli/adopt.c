@@ -15,6 +15,7 @@
 
 #include "cli/cli.h"
 #include "cli/oneshot.h"
+#include "cli/verb.h"
 #include "cli/words.h"
 
 #define OUT_MAX_BYTES (64 * 1024 * 1024)
@@ -42,6 +43,7 @@ static const struct option_def adopt_options[] = {
         { .name = "timeout", .type = OPTION_DURATION, .at = offsetof(struct adopt_flags, timeout_ms), .fallback = "5m",
           .min = 1000, .max = 24 * 3600 * INT64_C(1000), .help = "give up after this" },
 };
+const struct option_group cli_adopt_flags = { "Adopt", adopt_options, ARRAY_LEN(adopt_options), NULL };
 
 static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         struct adopt *x = ctx;
@@ -146,7 +148,7 @@ int cli_adopt(int argc, char **argv) {
         struct adopt x = { .oneshot.hooks = { .outcome = on_outcome, .revision = on_revision, .trouble = on_trouble },
                            .report = { .arena = arena_new(0), .by_id = map_new(NULL) } };
         struct oneshot *o = &x.oneshot;
-        struct option_group own = { "Adopt", adopt_options, ARRAY_LEN(adopt_options), &x.flags };
+        const struct option_group own = option_group_of(&cli_adopt_flags, &x.flags);
         struct err err;
         int result = CLI_OK, r;
 

@@ -30,6 +30,7 @@ int cli_config(int argc, char **argv);
 int cli_test(int argc, char **argv);
 int cli_sandbox(int argc, char **argv);
 int cli_demo(int argc, char **argv);
+int cli_completion(int argc, char **argv);
 int cli_version(int argc, char **argv);
 
 #endif

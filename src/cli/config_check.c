@@ -2,14 +2,17 @@
 /*
  * `truce config check FILE…`: what truce makes of configuration documents, without looking at Git, and without a
  * cluster unless it is told to read the documents there, too: the applications that it would run, and why others not;
- * ignore rules; what has no meaning here; what is wrong, with file, line and the nearest known key.
+ * ignore rules; what has no meaning here; what is wrong, with file, line and the nearest known key. `truce config
+ * schema`: a JSON Schema of the Agent document, for editors.
  */
 #include <stdio.h>
 
+#include "base/limits.h"
 #include "base/option.h"
 #include "cli/cli.h"
 #include "cli/grid.h"
 #include "cli/session.h"
+#include "cli/verb.h"
 #include "cli/words.h"
 #include "diff/text.h"
 
@@ -33,6 +36,7 @@ static const struct option_def check_options[] = {
         { .name = "context", .type = OPTION_TEXT, .at = offsetof(struct check_flags, context), .word = "NAME",
           .help = "context of the kubeconfig" },
 };
+const struct option_group cli_check_flags = { "Check", check_options, ARRAY_LEN(check_options), NULL };
 
 static const char *const severities[] = {
         [CONFIG_NOTICE] = "notice", [CONFIG_WARNING] = "warning", [CONFIG_REFUSED] = "refused", [CONFIG_ERROR] = "error",
@@ -394,11 +398,20 @@ static void print_help(const struct option_group *group) {
         fputs(out.p, stdout);
 }
 
+static int print_schema(void) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(buf_done) struct buf out = buf_make(MIB);
+
+        words_add_json(config_agent_schema(a), &out);
+        fputs(out.p, stdout);
+        return CLI_OK;
+}
+
 int cli_config(int argc, char **argv) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(session_close) struct session session = { 0 };
         struct check_flags flags = { 0 };
-        struct option_group group = { "Check", check_options, ARRAY_LEN(check_options), &flags };
+        const struct option_group group = option_group_of(&cli_check_flags, &flags);
         const struct str *operands;
         struct err err;
         size_t count;
@@ -410,8 +423,10 @@ int cli_config(int argc, char **argv) {
         }
         options_default(&group, 1, a);
         r = options_parse(&group, 1, argc, argv, a, &operands, &count, &err);
+        if (r == 0 && count == 1 && str_eqc(operands[0], "schema"))
+                return print_schema();
         if (r == 0 && (count < (flags.ns.n ? 1 : 2) || !str_eqc(operands[0], "check")))
-                r = err_set(&err, ERR_INVAL, "usage: truce config check FILE…");
+                r = err_set(&err, ERR_INVAL, "usage: truce config check FILE…, or truce config schema");
         if (r == 0)
                 r = fetch(&session, &flags, &err);
         if (r == 0)

@@ -12,6 +12,7 @@
 #include "base/option.h"
 #include "cli/cli.h"
 #include "cli/session.h"
+#include "cli/verb.h"
 #include "git/remote.h"
 
 #define WORKERS    2
@@ -51,6 +52,7 @@ static const struct option_def options[] = {
           .help = "time to read between two steps" },
         { .name = "exit", .type = OPTION_BOOL, .at = AT(exit), .help = "end after the story" },
 };
+const struct option_group cli_demo_flags = { "Demo", options, ARRAY_LEN(options), NULL };
 
 /* ---- start and end ---- */
 
@@ -253,7 +255,7 @@ static int parse(struct demo *d, const struct option_group *group, int argc, cha
 
 int cli_demo(int argc, char **argv) {
         struct demo d = { .arena = arena_new(0), .screen = screen_new(STDOUT_FILENO) };
-        const struct option_group group = { "Demo", options, ARRAY_LEN(options), &d.flags };
+        const struct option_group group = option_group_of(&cli_demo_flags, &d.flags);
         struct err err = { 0 };
         struct git_id commit;
         int result = CLI_OK;

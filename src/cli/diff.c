@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/oneshot.h"
 #include "cli/show.h"
+#include "cli/verb.h"
 
 struct diff_flags {
         int output;
@@ -27,6 +28,7 @@ static const struct option_def diff_options[] = {
         { .name = "timeout", .type = OPTION_DURATION, .at = offsetof(struct diff_flags, timeout_ms), .fallback = "5m",
           .min = 1000, .max = 24 * 3600 * INT64_C(1000), .help = "give up after this" },
 };
+const struct option_group cli_diff_flags = { "Diff", diff_options, ARRAY_LEN(diff_options), NULL };
 
 static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         struct diff *d = ctx;
@@ -79,7 +81,7 @@ int cli_diff(int argc, char **argv) {
                                           .trouble = on_trouble,
                                           .remark = on_remark } };
         struct oneshot *o = &d.oneshot;
-        struct option_group own = { "Diff", diff_options, ARRAY_LEN(diff_options), &d.flags };
+        const struct option_group own = option_group_of(&cli_diff_flags, &d.flags);
         struct err err;
         int result = CLI_OK, r;
 

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/oneshot.h"
 #include "cli/owners_view.h"
+#include "cli/verb.h"
 #include "cli/words.h"
 
 #define OUT_MAX_BYTES (64 * 1024 * 1024)
@@ -42,6 +43,7 @@ static const struct option_def owners_options[] = {
         { .name = "timeout", .type = OPTION_DURATION, .at = offsetof(struct owners_flags, timeout_ms), .fallback = "2m",
           .min = 1000, .max = 24 * 3600 * INT64_C(1000), .help = "give up after this" },
 };
+const struct option_group cli_owners_flags = { "Owners", owners_options, ARRAY_LEN(owners_options), NULL };
 
 /* --- hooks: only what keeps the answer from being given is told --------------------------------------------------- */
 
@@ -261,7 +263,7 @@ int cli_owners(int argc, char **argv) {
         struct owners o = { .oneshot.hooks = { .revision = on_revision, .trouble = on_trouble },
                             .live = buf_make(OUT_MAX_BYTES), .arena = arena_new(0) };
         struct oneshot *one = &o.oneshot;
-        struct option_group own = { "Owners", owners_options, ARRAY_LEN(owners_options), &o.flags };
+        const struct option_group own = option_group_of(&cli_owners_flags, &o.flags);
         struct err err;
         int result = CLI_OK;
 

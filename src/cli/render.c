@@ -8,6 +8,7 @@
 #include "base/yaml.h"
 #include "cli/cli.h"
 #include "cli/session.h"
+#include "cli/verb.h"
 #include "cli/words.h"
 #include "diff/text.h"
 #include "git/deadline.h"
@@ -24,6 +25,7 @@ static const struct option_def render_options[] = {
         { .name = "output", .letter = 'o', .type = OPTION_CHOICE, .at = offsetof(struct render_flags, output),
           .choices = outputs, .help = "how to print the objects" },
 };
+const struct option_group cli_render_flags = { "Render", render_options, ARRAY_LEN(render_options), NULL };
 
 static const struct value *hide_data(const struct value *secret, struct arena *a) {
         const struct value *data = value_getc(secret, "data");
@@ -111,7 +113,7 @@ static int render_all(const struct config *c, int output) {
 int cli_render(int argc, char **argv) {
         struct session s = { 0 };
         struct render_flags flags = { 0 };
-        struct option_group own = { "Render", render_options, ARRAY_LEN(render_options), &flags };
+        const struct option_group own = option_group_of(&cli_render_flags, &flags);
         struct err err;
         int result = CLI_OK, r = session_configure(&s, "render", argc, argv, &own, &err);
 

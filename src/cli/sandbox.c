@@ -16,6 +16,7 @@
 #include "cli/sandbox_files.h"
 #include "cli/sandbox_state.h"
 #include "cli/session.h"
+#include "cli/verb.h"
 
 #define MAX_USERS 64
 #define MAX_FILES 4096 /* connections */
@@ -24,7 +25,7 @@ struct flags {
         struct str listen, kubeconfig, state, rules;
         int64_t pod_ready_ms;
         bool controllers;
-        struct option_list load, users;
+        struct option_list from, load, users;
 };
 
 static const struct option_def options[] = {
@@ -34,6 +35,9 @@ static const struct option_def options[] = {
           .fallback = "truce-sandbox.kubeconfig", .word = "FILE", .help = "where to write the kubeconfig" },
         { .name = "state", .type = OPTION_TEXT, .at = offsetof(struct flags, state), .word = "FILE",
           .help = "keep all objects in this file and begin with what is in it" },
+        { .name = "from", .type = OPTION_LIST, .at = offsetof(struct flags, from), .word = "FILE",
+          .help = "begin with the objects of a dump as they were there, - is standard input; may be given again. "
+                  "Without controllers, unless --controllers is given" },
         { .name = "load", .type = OPTION_LIST, .at = offsetof(struct flags, load), .word = "PATH",
           .help = "begin with the manifests of this file or folder; may be given again" },
         { .name = "rules", .type = OPTION_TEXT, .at = offsetof(struct flags, rules), .word = "FILE",
@@ -45,6 +49,7 @@ static const struct option_def options[] = {
         { .name = "controllers", .type = OPTION_BOOL, .at = offsetof(struct flags, controllers), .fallback = "true",
           .help = "Pods for Deployments, autoscaling, collection; --no-controllers: a bare API" },
 };
+const struct option_group cli_sandbox_flags = { "Sandbox", options, ARRAY_LEN(options), NULL };
 
 struct sandbox_verb {
         struct flags flags;
@@ -55,6 +60,7 @@ struct sandbox_verb {
         struct sandbox_user users[MAX_USERS];
         size_t user_count;
         struct sandbox_state *state; /* NULL: in memory only */
+        size_t replayed;             /* objects of --from */
         struct loop_signal *term, *interrupt;
 };
 
@@ -99,12 +105,31 @@ static int open_state(struct sandbox_verb *v, struct err *err) {
         return r < 0 ? err_wrap(err, r, "--state") : 0;
 }
 
-static int load_all(struct sandbox_verb *v, struct err *err) {
-        size_t loaded = 0;
+static int load_rules(struct sandbox_verb *v, struct err *err) {
         int r = v->flags.rules.n ? sandbox_load_rules(v->sandbox, v->flags.rules, err) : 0;
 
-        if (r < 0)
-                return err_wrap(err, r, "--rules");
+        return r < 0 ? err_wrap(err, r, "--rules") : 0;
+}
+
+/* Before a state is written, so that it begins with them. */
+static int load_dumps(struct sandbox_verb *v, struct err *err) {
+        const struct option_list *from = &v->flags.from;
+        int r;
+
+        if (from->count == 0)
+                return 0;
+        if (v->flags.state.n && access(v->flags.state.p, F_OK) == 0)
+                return err_set(err, ERR_INVAL,
+                               "--from: %s has objects already; go on with them without --from, or name a new file",
+                               v->flags.state.p);
+        r = sandbox_load_dumps(v->sandbox, from->items, from->count, &v->replayed, err);
+        return r < 0 ? err_wrap(err, r, "--from") : 0;
+}
+
+static int load_all(struct sandbox_verb *v, struct err *err) {
+        size_t loaded = 0;
+        int r = 0;
+
         for (size_t i = 0; i < v->flags.load.count; i++) {
                 r = sandbox_load_manifests(v->sandbox, v->flags.load.items[i], &loaded, err);
                 if (r < 0)
@@ -147,7 +172,11 @@ static int start(struct sandbox_verb *v, struct err *err) {
         v->term = loop_signal_new(v->loop, SIGTERM, on_stop, v);
         v->interrupt = loop_signal_new(v->loop, SIGINT, on_stop, v);
         v->sandbox = sandbox_new(v->loop, &o);
-        r = open_state(v, err);
+        r = load_dumps(v, err);
+        if (r == 0)
+                r = open_state(v, err);
+        if (r == 0)
+                r = load_rules(v, err);
         if (r == 0)
                 r = load_all(v, err);
         if (r == 0)
@@ -178,6 +207,9 @@ static void greet(const struct sandbox_verb *v) {
         printf("  export KUBECONFIG=%s\n", path ? path : v->flags.kubeconfig.p);
         printf("  kubectl apply --server-side -f deploy/\n"
                "  truce diff --repo . --path deploy --namespace default\n\n");
+        if (v->replayed)
+                printf("%zu object%s as the dump has %s.\n", v->replayed, v->replayed == 1 ? "" : "s",
+                       v->replayed == 1 ? "it" : "them");
         printf("It is no cluster: nothing runs in its Pods, there is no network, no RBAC, no webhook and no CEL.\n");
         if (!v->flags.controllers)
                 printf("Without controllers: Deployments get no Pods, and nothing is collected.\n");
@@ -206,6 +238,11 @@ static int parse(struct sandbox_verb *v, const struct option_group *group, int a
 
         options_default(group, 1, v->arena);
         int r = options_parse(group, 1, argc, argv, v->arena, &operands, &operand_count, err);
+
+        if (r == 0 && v->flags.from.count) { /* they would go on with what is to be looked at */
+                v->flags.controllers = false;
+                r = options_parse(group, 1, argc, argv, v->arena, &operands, &operand_count, err);
+        }
         if (r == 0 && operand_count)
                 r = err_set(err, ERR_INVAL, "what is '%.*s'? (truce sandbox --help)", STR_FMT(operands[0]));
         return r;
@@ -213,7 +250,7 @@ static int parse(struct sandbox_verb *v, const struct option_group *group, int a
 
 int cli_sandbox(int argc, char **argv) {
         struct sandbox_verb v = { .arena = arena_new(0) };
-        const struct option_group group = { "Sandbox", options, ARRAY_LEN(options), &v.flags };
+        const struct option_group group = option_group_of(&cli_sandbox_flags, &v.flags);
         struct err err = { 0 };
         int r = 0;
 

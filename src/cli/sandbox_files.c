@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "base/yaml.h"
+#include "cli/session.h"
 
 #define KUBECONFIG_MARK  "# Written by truce sandbox, and replaced at its next start.\n"
 #define TOKEN_BYTES      16
@@ -21,10 +22,14 @@
 
 /* ---- reading ---- */
 
+static bool is_standard_input(const char *path) {
+        return strcmp(path, "-") == 0;
+}
+
 static int read_file(const char *path, struct arena *a, struct str *ret_text, struct err *err) {
         _cleanup_(buf_done) struct buf text = buf_make(YAML_MAX_DOCUMENT_BYTES);
         char piece[64 * KIB];
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        int fd = is_standard_input(path) ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
         ssize_t n = 0;
 
         if (fd < 0)
@@ -42,12 +47,17 @@ static int read_file(const char *path, struct arena *a, struct str *ret_text, st
 static int read_documents(const char *path, struct arena *a, const struct yaml_document **ret_docs, size_t *ret_count,
                           struct err *err) {
         struct str text;
+        struct err why = { 0 };
         int r = read_file(path, a, &text, err);
 
         if (r < 0)
                 return r;
-        r = yaml_parse(text, a, ret_docs, ret_count, err);
-        return r < 0 ? err_wrap(err, r, "%s", path) : 0;
+        r = yaml_parse(text, a, ret_docs, ret_count, &why);
+        if (r == 0)
+                return 0;
+        struct str message = str_from(why.msg);
+        uint32_t line = yaml_take_line(&message);
+        return err_set(err, why.code, "%s:%u: %.*s", path, line ? line : 1, STR_FMT(message));
 }
 
 /* ---- the kubeconfig ---- */
@@ -215,13 +225,24 @@ struct loading {
         size_t count, cap;
 };
 
+/* What the API server itself calls a list, a DeploymentList, says only there what its items are. */
+static const struct value *item_of(const struct value *list, size_t i, struct arena *a) {
+        const struct value *item = value_getc(list, "items")->list.items[i];
+        struct str kind = value_text(value_getc(list, "kind"));
+
+        if (!value_is(item, VALUE_MAP) || value_getc(item, "kind") || kind.n == strlen("List"))
+                return item;
+        item = value_with(a, item, STR("apiVersion"), value_getc(list, "apiVersion"));
+        return value_with(a, item, STR("kind"), value_string(a, str_sub(kind, 0, kind.n - strlen("List")), item->line));
+}
+
 static void collect(struct loading *l, const struct value *object, struct str file) {
         struct str kind = value_text(value_getc(object, "kind"));
         const struct value *items = value_getc(object, "items");
 
         if (str_ends(kind, STR("List")) && value_is(items, VALUE_LIST)) {
                 for (size_t i = 0; i < items->list.count; i++)
-                        collect(l, items->list.items[i], file);
+                        collect(l, item_of(object, i, l->arena), file);
                 return;
         }
         l->items = mem_grow(l->items, &l->cap, l->count + 1, sizeof *l->items);
@@ -276,6 +297,8 @@ static int collect_folder(struct loading *l, struct str path, unsigned depth, st
 static int collect_path(struct loading *l, struct str path, unsigned depth, struct err *err) {
         struct stat st;
 
+        if (is_standard_input(path.p))
+                return collect_file(l, path, err);
         if (stat(path.p, &st) < 0)
                 return err_set_errno(err, errno, "cannot read %s", path.p);
         return S_ISDIR(st.st_mode) ? collect_folder(l, path, depth, err) : collect_file(l, path, err);
@@ -321,6 +344,41 @@ int sandbox_load_manifests(struct sandbox *s, struct str path, size_t *ret_count
 
         if (r == 0)
                 r = add_collected(s, &l, err);
+        if (r == 0)
+                *ret_count = l.count;
+        free(l.items);
+        return r;
+}
+
+/* ---- dumps ---- */
+
+static void say_note(void *ctx, struct str text) {
+        (void)ctx;
+        session_say(text);
+}
+
+static int load_collected(struct sandbox *s, const struct loading *l, struct err *err) {
+        static const struct sandbox_noter noter = { say_note, NULL };
+        struct sandbox_dumped *objects = arena_alloc(l->arena, l->count * sizeof *objects);
+
+        if (l->count == 0)
+                return err_set(err, ERR_INVAL, "there is no object in it");
+        for (size_t i = 0; i < l->count; i++)
+                objects[i] = (struct sandbox_dumped){ l->items[i].value, l->items[i].file };
+        return sandbox_load_dump(s, objects, l->count, &noter, err);
+}
+
+int sandbox_load_dumps(struct sandbox *s, const struct str *paths, size_t path_count, size_t *ret_count, struct err *err) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct loading l = { .arena = a };
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < path_count; i++)
+                r = collect_path(&l, arena_str(a, paths[i]), 0, err);
+        if (r == ERR_LIMIT)
+                r = err_wrap(err, r, "too much for one file: split it, and give each part");
+        if (r == 0)
+                r = load_collected(s, &l, err);
         if (r == 0)
                 *ret_count = l.count;
         free(l.items);

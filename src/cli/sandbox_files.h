@@ -31,11 +31,17 @@ int sandbox_lock_state(const char *path, struct sandbox_lock *ret, struct err *e
 void sandbox_lock_done(struct sandbox_lock *l);
 
 /*
- * Adds the objects of a file, or of all .yaml, .yml and .json files of a folder and those below: definitions first,
+ * Adds the objects of a file, of standard input ("-"), or of all .yaml, .yml and .json files of a folder and those below: definitions first,
  * namespaces next, the rest in the order of the paths. Errors name the file and the object; CANCELLED when the loop was
  * stopped meanwhile.
  */
 int sandbox_load_manifests(struct sandbox *s, struct str path, size_t *ret_count, struct err *err);
+
+/*
+ * Objects as they were on another cluster (sandbox_load_dump()), of all these files and folders at once; "-" is standard
+ * input. What is to be told goes to standard error. INVAL when there is no object in them.
+ */
+int sandbox_load_dumps(struct sandbox *s, const struct str *paths, size_t path_count, size_t *ret_count, struct err *err);
 
 /* Admission rules (sandbox_set_rules()). */
 int sandbox_load_rules(struct sandbox *s, struct str path, struct err *err);

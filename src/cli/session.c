@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/verb.h"
 #include "diff/text.h"
 #include "git/remote.h"
 #include "kube/curl_transport.h"
@@ -17,6 +18,7 @@ static const struct option_def shared_options[] = {
         { .name = "config", .type = OPTION_LIST, .at = offsetof(struct shared_flags, config), .word = "PATH",
           .help = "a file or folder of Application, Agent, AppProject and repository Secret documents; may be given again" },
 };
+const struct option_group session_flags = { "Configuration", shared_options, ARRAY_LEN(shared_options), NULL };
 
 static const struct config_documents *documents_of(const struct session *s) {
         return s->snapshot ? &s->snapshot->documents : NULL;
@@ -66,7 +68,7 @@ static int parse_twice(struct session *s, int argc, char **argv, const struct op
         struct option_group groups[] = {
                 *own,
                 { "Application", config_app_options, config_app_option_count, &s->app_flags },
-                { "Configuration", shared_options, ARRAY_LEN(shared_options), &shared },
+                option_group_of(&session_flags, &shared),
                 { "Agent", config_agent_options, config_agent_option_count, &first },
         };
 

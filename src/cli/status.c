@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/session.h"
+#include "cli/verb.h"
 #include "cli/words.h"
 #include "diff/text.h"
 #include "diff/when.h"
@@ -32,6 +33,7 @@ static const struct option_def status_options[] = {
         { .name = "output", .letter = 'o', .type = OPTION_CHOICE, .at = offsetof(struct status_flags, output),
           .choices = outputs, .help = "how to print it" },
 };
+const struct option_group cli_status_flags = { "Status", status_options, ARRAY_LEN(status_options), NULL };
 
 static const struct value *damaged_row(const struct value *map, struct arena *a) {
         struct value_map_builder b = { 0 };
@@ -189,7 +191,7 @@ static int show(struct status *s, const struct status_flags *flags) {
 int cli_status(int argc, char **argv) {
         struct status s = { .session = { .apps_optional = true, .only_files = true } };
         struct status_flags flags = { 0 };
-        struct option_group own = { "Status", status_options, ARRAY_LEN(status_options), &flags };
+        const struct option_group own = option_group_of(&cli_status_flags, &flags);
         int result = CLI_OK, r = session_configure(&s.session, "status", argc, argv, &own, &s.err);
 
         s.arena = arena_new(0);

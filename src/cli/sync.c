@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/oneshot.h"
 #include "cli/show.h"
+#include "cli/verb.h"
 
 struct sync_flags {
         bool wait, dry_run;
@@ -37,6 +38,7 @@ static const struct option_def sync_options[] = {
         { .name = "output", .letter = 'o', .type = OPTION_CHOICE, .at = AT(output), .choices = outputs,
           .help = "how to print it" },
 };
+const struct option_group cli_sync_flags = { "Sync", sync_options, ARRAY_LEN(sync_options), NULL };
 
 static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         struct sync *s = ctx;
@@ -119,7 +121,7 @@ int cli_sync(int argc, char **argv) {
         struct sync s = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, .trouble = on_trouble,
                                          .remark = on_remark } };
         struct oneshot *o = &s.oneshot;
-        struct option_group own = { "Sync", sync_options, ARRAY_LEN(sync_options), &s.flags };
+        const struct option_group own = option_group_of(&cli_sync_flags, &s.flags);
         struct err err;
         int result = CLI_OK, r = session_configure(&o->session, "sync", argc, argv, &own, &err);
 

@@ -27,6 +27,12 @@ for header in base value own diff; do
 	[ -f "$work$prefix/include/truce/$header.h" ] || fail "truce/$header.h is not installed"
 done
 
+bash --norc -c '. "$1/bash-completion/completions/truce" && complete -p truce' bash "$work$prefix/share" >"$work/log" ||
+	fail 'bash does not take the completion that is installed'
+[ -s "$work$prefix/share/zsh/site-functions/_truce" ] || fail 'there is no completion for zsh'
+python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$work$prefix/share/truce/agent.schema.json" ||
+	fail 'there is no schema of the Agent document'
+
 readelf -d "$library" | grep -q 'SONAME.*\[libtruce\.so\.[0-9.]*\]' || fail 'libtruce has no SONAME'
 visible=$(nm -D --defined-only "$library" | awk '{ print $3 }' | LC_ALL=C sort)
 declared=$(grep -hoE '\btruce_[a-z_]+\(' "$work$prefix"/include/truce/*.h | tr -d '(' | LC_ALL=C sort -u)
