@@ -110,7 +110,8 @@ static bool is_named(const struct dump *d, size_t index) {
         const struct value *object = d->items[index].from->object;
 
         for (size_t i = 0; i < index; i++)
-                if (!d->items[i].kind && value_equal(value_getc(d->items[i].from->object, "kind"), value_getc(object, "kind")) &&
+                if (!d->items[i].kind &&
+                    value_equal(value_getc(d->items[i].from->object, "kind"), value_getc(object, "kind")) &&
                     value_equal(value_getc(d->items[i].from->object, "apiVersion"), value_getc(object, "apiVersion")))
                         return true;
         return false;
@@ -248,7 +249,8 @@ static int read_object(struct dump *d, struct taken *t, struct err *err) {
                                        .version = t->kind->resource->version,
                                        .plural = t->kind->resource->plural,
                                        .name = t->name };
-        if (decode(d, t, &object, err) < 0 || check_version(d, t, object, err) < 0 || check_owners(d, t, object, err) < 0)
+        if (decode(d, t, &object, err) < 0 || check_version(d, t, object, err) < 0 ||
+            check_owners(d, t, object, err) < 0)
                 return ERR_INVAL;
         r = check_rules(d, t, object, err);
         if (r < 0)
@@ -349,8 +351,9 @@ static int check_twice(struct dump *d, struct err *err) {
                         continue;
                 sorted[i]->is_copy = value_equal(first->object, sorted[i]->object);
                 if (!sorted[i]->is_copy)
-                        return refuse(d, sorted[i], arena_strf(d->a, "is there twice, and otherwise at %.*s:%u: leave one out",
-                                                               STR_FMT(first->from->file), first->from->object->line),
+                        return refuse(d, sorted[i],
+                                      arena_strf(d->a, "is there twice, and otherwise at %.*s:%u: leave one out",
+                                                 STR_FMT(first->from->file), first->from->object->line),
                                       err);
         }
         return 0;
