@@ -133,7 +133,7 @@ static const struct value *with_key(const struct value *root, const struct optio
         struct str path[2 * MAX_KEY_DEPTH], rest = str_from(def->key), key;
         size_t n = 0;
 
-        while (n < ARRAY_LEN(path) && str_next(&rest, '.', &key)) {
+        while (n + 1 < ARRAY_LEN(path) && str_next(&rest, '.', &key)) {
                 const struct value *map = root;
 
                 for (size_t i = 0; i < n; i++)
