@@ -158,6 +158,34 @@ static const struct {
         { "application", OF_AGENT, offsetof(struct config_ignore, application) },
 };
 
+static const struct value *typed(struct arena *a, const char *type) {
+        return value_with(a, NULL, STR("type"), value_stringc(a, type));
+}
+
+/* What may be null, which is as absent. */
+static const struct value *optional(struct arena *a, const char *type) {
+        struct value_list_builder types = { 0 };
+
+        value_list_add(&types, value_stringc(a, type));
+        value_list_add(&types, value_stringc(a, "null"));
+        return value_with(a, NULL, STR("type"), value_list_end(&types, a, 0));
+}
+
+const struct value *config_ignore_schema(struct arena *a) {
+        const struct value *strings = value_with(a, optional(a, "array"), STR("items"), typed(a, "string"));
+        struct value_map_builder properties = { 0 };
+
+        strings = value_with(a, strings, STR("maxItems"), value_int(a, CONFIG_MAX_RULES, 0));
+        for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+                if (lists[i].homes & OF_AGENT)
+                        value_map_add(&properties, str_from(lists[i].key), strings, 0);
+        for (size_t i = 0; i < ARRAY_LEN(selectors); i++)
+                if (selectors[i].homes & OF_AGENT)
+                        value_map_add(&properties, str_from(selectors[i].key), optional(a, "string"), 0);
+        const struct value *rule = value_with(a, typed(a, "object"), STR("additionalProperties"), &value_false);
+        return value_with(a, rule, STR("properties"), value_map_end(&properties, a, 0));
+}
+
 static void read_unknown(struct ignore_reader *x, const struct value_member *m) {
         const char *keys[ARRAY_LEN(lists) + ARRAY_LEN(selectors)], *near;
         size_t n = 0;

@@ -93,8 +93,9 @@ void config_add_built_in_known_fields(struct config *c);
 /* config_ownership.c: a list of ownership rules. `where` names it in messages; its lines stand after `line_before`. */
 struct config_rules config_read_rules(struct reader *r, const struct value *list, const char *where,
                                       uint32_t line_before);
-/* One such rule as a JSON Schema, in the arena. */
+/* One rule of spec.ownership.rules, and one of spec.ignore.rules, as JSON Schemas, in the arena. */
 const struct value *config_rule_schema(struct arena *a);
+const struct value *config_ignore_schema(struct arena *a);
 /* The rules in an Application's annotation; unknown annotations of truce are errors. */
 struct config_rules config_read_app_rules(struct reader *r);
 

@@ -18,20 +18,23 @@ static const struct value *list_of(struct arena *a, const char *const *words) {
         return value_list_end(&list, a, 0);
 }
 
+/* A list of rules at `map`.rules of the spec. */
+static const struct value *with_rules(const struct value *spec, const char *map, const struct value *rule,
+                                      struct arena *a) {
+        const struct str path[] = { STR("properties"), str_from(map), STR("properties"), STR("rules") };
+        const struct value *v = value_path(spec, "properties", map, "properties", "rules", NULL);
+
+        v = value_with(a, v, STR("type"), list_of(a, (const char *const[]){ "array", "null", NULL }));
+        v = value_with(a, v, STR("maxItems"), value_int(a, CONFIG_MAX_RULES, 0));
+        return value_with_path(a, spec, path, ARRAY_LEN(path), value_with(a, v, STR("items"), rule));
+}
+
 static const struct value *spec_schema(struct arena *a) {
-        static const struct str rules[] = { { "properties", 10 }, { "ownership", 9 }, { "properties", 10 },
-                                            { "rules", 5 },       { "items", 5 } };
-        static const struct str types[] = { { "properties", 10 }, { "ownership", 9 }, { "properties", 10 },
-                                            { "rules", 5 },       { "type", 4 } };
-        static const struct str most[] = { { "properties", 10 }, { "ownership", 9 }, { "properties", 10 },
-                                           { "rules", 5 },       { "maxItems", 8 } };
         const struct option_group group = { "Agent", config_agent_options, config_agent_option_count, NULL };
         const struct value *spec = options_schema(&group, 1, a);
 
-        spec = value_with_path(a, spec, rules, ARRAY_LEN(rules), config_rule_schema(a));
-        spec = value_with_path(a, spec, types, ARRAY_LEN(types),
-                               list_of(a, (const char *const[]){ "array", "null", NULL }));
-        return value_with_path(a, spec, most, ARRAY_LEN(most), value_int(a, CONFIG_MAX_RULES, 0));
+        spec = with_rules(spec, "ownership", config_rule_schema(a), a);
+        return with_rules(spec, "ignore", config_ignore_schema(a), a);
 }
 
 /* What every object has; what else may be there is the API server's. */
