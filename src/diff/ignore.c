@@ -116,13 +116,31 @@ static bool item_name(const struct gathering *g, const struct value *item, const
         return false;
 }
 
-/* The first item that Git does not have just so: most likely the one that is meant. */
+/* Is all of it as Git says? What the live one has beside that are defaults. */
+static bool is_as_git_says(const struct value *live, const struct value *git) {
+        bool same = live && live->kind == git->kind;
+
+        if (same && git->kind == VALUE_MAP) {
+                for (size_t i = 0; same && i < git->map.count; i++)
+                        same = is_as_git_says(value_get(live, git->map.members[i].key), git->map.members[i].value);
+                return same;
+        }
+        if (same && git->kind == VALUE_LIST) {
+                same = live->list.count == git->list.count;
+                for (size_t i = 0; same && i < git->list.count; i++)
+                        same = is_as_git_says(live->list.items[i], git->list.items[i]);
+                return same;
+        }
+        return same && value_equal(live, git);
+}
+
+/* The first item that is none of Git's: most likely the one that is meant. */
 static const struct value *odd_item(const struct value *live, const struct value *git) {
         for (size_t i = 0; i < live->list.count; i++) {
                 bool same = false;
 
                 for (size_t k = 0; k < git->list.count && !same; k++)
-                        same = value_equal(live->list.items[i], git->list.items[k]);
+                        same = is_as_git_says(live->list.items[i], git->list.items[k]);
                 if (!same)
                         return live->list.items[i];
         }

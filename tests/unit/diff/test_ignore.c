@@ -318,6 +318,11 @@ static void a_list_that_git_does_not_have_or_that_is_as_git_says_is_no_news(void
         assert_null(f.advice[0]);
         f = found(one, one, &r, 1, NULL);
         assert_null(f.advice[0]);
+        f = found(one, DEPLOYMENT(POD_SPEC("{'name':'web','imagePullPolicy':'Always'}")), &r, 1, NULL);
+        assert_null(f.advice[0]);
+        f = found(DEPLOYMENT(POD_SPEC("{'name':'web','args':['a']}")), DEPLOYMENT(POD_SPEC("{'name':'web','args':['a','b']}")), &r,
+                  1, NULL);
+        assert_non_null(f.advice[0]);
 }
 
 /* --- lists of one piece ---------------------------------------------------------------------------------------------- */
