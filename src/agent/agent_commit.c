@@ -36,6 +36,7 @@ struct render {
         struct arena *arena;        /* of ref and subject */
         struct str ref, subject;
         struct agent_timeline timeline;
+        struct config *config;      /* kept, as what follows borrows from it and the agent may have another one meanwhile */
         struct manifest_source spec;
         struct cache *cache;
         struct tracking tracking;
@@ -202,6 +203,7 @@ static void rendered(void *ctx, bool cancelled) {
                 else if (!cancelled)
                         ended(e, job);
         }
+        config_free(job->config);
         kube_discovery_unref(job->discovery);
         cache_unref(job->cache);
         poll_release(job->hold);
@@ -225,6 +227,7 @@ static struct render *render_new(struct entry *e, struct git_source *source, con
         job->arena = arena_new(0);
         job->ref = arena_str(job->arena, ref);
         job->subject = arena_str(job->arena, subject);
+        job->config = config_ref((struct config *)agent->config);
         job->spec = (struct manifest_source){
                 .path = c->path, .recurse = c->recurse, .include = c->include, .exclude = c->exclude,
                 .any_extension = c->any_extension, .default_namespace = c->destination_namespace,

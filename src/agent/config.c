@@ -118,13 +118,19 @@ struct config *config_new(void) {
         struct option_group group = { "Agent", config_agent_options, config_agent_option_count, &c->agent };
 
         c->arena = arena_new(0);
+        c->users = 1;
         options_default(&group, 1, c->arena);
         config_add_built_in_known_fields(c);
         return c;
 }
 
+struct config *config_ref(struct config *c) {
+        c->users++;
+        return c;
+}
+
 void config_free(struct config *c) {
-        if (!c)
+        if (!c || --c->users)
                 return;
         arena_free(c->arena);
         free(c);

@@ -291,8 +291,11 @@ struct config {
         size_t problem_count;
         size_t refused_count;                /* applications with a REFUSED problem, not in `apps` */
         struct arena *arena;
+        unsigned users;                      /* the last config_free() frees it */
 };
 
+/* One more user, who calls config_free(): a job on a pool thread may outlive the agent that began it. Loop thread. */
+struct config *config_ref(struct config *c);
 void config_free(struct config *c);
 DEFINE_CLEANUP(struct config *, config_free)
 

@@ -256,6 +256,29 @@ static void what_failed_while_the_server_was_away_is_tried_when_one_object_gets_
                 assert_true(time_to_recover_ms(OBJECTS, 5000 + i * 8000) <= KUBE_WATCH_SETTLED_MS + 2000);
 }
 
+/* A pool thread renders while another configuration comes into force: its job reads the old one to the end. */
+static void forget_agent_and_configuration(void *ctx, enum git_memory_op op) {
+        struct world *w = ctx;
+
+        if (op != GIT_MEMORY_LIST || !w->agent)
+                return;
+        agent_free(TAKE_PTR(w->agent));
+        config_free(TAKE_PTR(w->config));
+}
+
+static void a_render_outlives_the_agent_and_its_configuration(void **state) {
+        struct world w;
+
+        (void)state;
+        prepare(&w, CM("a", "1"));
+        git_memory_set_hook(w.git, forget_agent_and_configuration, &w);
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_null(w.agent);
+        assert_int_equal(script_count(w.twin.script, KUBE_PATCH, IN_SHOP), 0);
+        end(&w);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(one_object_that_fails_stops_no_other),
@@ -270,6 +293,7 @@ int main(void) {
                 cmocka_unit_test(a_promise_that_is_not_kept_ends),
                 cmocka_unit_test(what_failed_while_the_server_was_away_is_tried_when_a_watch_is_back),
                 cmocka_unit_test(what_failed_while_the_server_was_away_is_tried_when_one_object_gets_through),
+                cmocka_unit_test(a_render_outlives_the_agent_and_its_configuration),
         };
 
         return cmocka_run_group_tests_name("agent in trouble", tests, NULL, NULL);
