@@ -3,6 +3,7 @@
 
 #include "diff/ignore.h"
 #include "manifest/glob.h"
+#include "manifest/tracking.h"
 
 enum side { SIDE_GIT, SIDE_LIVE, SIDES };
 
@@ -266,6 +267,19 @@ static bool narrows_managers(const struct ignore_search *s, const struct config_
         return rule != &s->noted && rule->manager_count;
 }
 
+#define FIELD(text) { .kind = PATH_FIELD, .name = { text, sizeof(text) - 1 } }
+
+const struct field_path *ignore_marks(void) {
+        static const struct path_element annotation[] = { FIELD("metadata"), FIELD("annotations"), FIELD(TRACKING_ANNOTATION) };
+        static const struct path_element label[] = { FIELD("metadata"), FIELD("labels"), FIELD(TRACKING_LABEL) };
+        static const struct field_path marks[IGNORE_MARKS] = {
+                { annotation, ARRAY_LEN(annotation) },
+                { label, ARRAY_LEN(label) },
+        };
+
+        return marks;
+}
+
 static struct ignore_rule rule_in_force(const struct ignore_search *s, const struct config_ignore *rule) {
         return (struct ignore_rule){
                 .name = rule->name,
@@ -318,7 +332,8 @@ struct ignore_answer ignore_answer(struct ignore_search *s) {
                 rules[i] = rule_in_force(s, rule_at(s, i));
         struct ignore_result found = ignore_paths(
                 &(struct ignore_input){ .desired = s->o.desired, .live = s->o.live, .type = s->o.type, .rules = rules,
-                                        .rule_count = all, .findings = s->findings },
+                                        .rule_count = all, .findings = s->findings, .kept = ignore_marks(),
+                                        .kept_count = IGNORE_MARKS },
                 s->a);
         memcpy(advice, found.advice, all * sizeof *advice);
         advise_of_takes(s, &found, rules, advice);

@@ -66,6 +66,10 @@ void ignore_ask(struct ignore_search *s, struct jq_engine *e, void (*done)(void 
 void ignore_cancel(struct ignore_search *s);
 struct ignore_answer ignore_answer(struct ignore_search *s);
 
+/* Truce's marks on an object (manifest/tracking.h): without them it would be nobody's, so no rule is about them. */
+#define IGNORE_MARKS 2
+const struct field_path *ignore_marks(void);
+
 /* Does the rule speak of objects of this name, of this application? Whether it gathers roles is not looked at. */
 bool ignore_selects(const struct config_ignore *rule, const struct policy_object *o);
 

@@ -214,6 +214,8 @@ static int look(struct op *op, struct str whole, struct err *err) {
                 .scalers = op->app->env.scalers,
                 .policy = &op->app->config->policy,
                 .application = op->app->config->name,
+                .kept = ignore_marks(),
+                .kept_count = IGNORE_MARKS,
                 .withheld = withheld_copy(op->item, op->arena),
                 .withheld_count = op->item->withheld_count,
                 .remove_extra = removes_extra(op),

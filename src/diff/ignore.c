@@ -241,12 +241,41 @@ static struct ignored_path *slot_for(struct gathering *g, struct field_path p) {
         return slot;
 }
 
+static bool is_kept(const struct gathering *g, struct field_path p) {
+        for (size_t i = 0; i < g->in->kept_count; i++)
+                if (field_path_covers(g->in->kept[i], p))
+                        return true;
+        return false;
+}
+
+static bool holds_kept(const struct gathering *g, struct field_path p) {
+        for (size_t i = 0; i < g->in->kept_count; i++)
+                if (field_path_covers(p, g->in->kept[i]))
+                        return true;
+        return false;
+}
+
+static void found(struct gathering *g, size_t rule, const struct place *at, bool live);
+
+static void members_found(struct gathering *g, size_t rule, const struct place *at, bool live) {
+        for (size_t i = 0; value_is(at->value, VALUE_MAP) && i < at->value->map.count; i++) {
+                struct place member = *at;
+
+                go_to_field(g, &member, at->value->map.members[i].key);
+                found(g, rule, &member, live);
+        }
+}
+
 static void found(struct gathering *g, size_t rule, const struct place *at, bool live) {
         const struct ignore_rule *r = &g->in->rules[rule];
         struct ignored_path *slot;
 
-        if (is_identity(at->path))
+        if (is_identity(at->path) || is_kept(g, at->path))
                 return;
+        if (holds_kept(g, at->path)) {
+                members_found(g, rule, at, live);
+                return;
+        }
         g->found[rule]++;
         slot = is_status(at->path) ? NULL : slot_for(g, at->path);
         if (!slot)

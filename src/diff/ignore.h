@@ -10,7 +10,8 @@
  * which keys it has.
  *
  * Selecting the rules that speak of an object, and running jq, is the caller's: a verdict comes in as what the program
- * found. Never ignored, whatever a rule says: apiVersion, kind, metadata as a whole, its name and namespace.
+ * found. Never ignored, whatever a rule says: apiVersion, kind, metadata as a whole, its name and namespace, and
+ * what the caller keeps; of a path that holds such a one the other members are.
  *
  * Limits: IGNORE_MAX_PATHS paths of one object; what is beyond is counted in `left_out`.
  *
@@ -50,6 +51,8 @@ struct ignore_input {
         const struct ignore_rule *rules;
         size_t rule_count;
         const struct ignore_finding *findings; /* of all programs, in the order of their rules */
+        const struct field_path *kept; /* never ignored: fields of maps */
+        size_t kept_count;
 };
 
 struct ignore_result {

@@ -244,6 +244,18 @@ static const struct ignored_path *tolerated_at(const struct desk *d, struct fiel
         return NULL;
 }
 
+enum pattern_fit desk_kept_fit(const struct desk *d, struct field_path p) {
+        enum pattern_fit fit = PATTERN_APART;
+
+        for (size_t i = 0; i < d->in->kept_count && fit != PATTERN_COVERS; i++) {
+                if (field_path_covers(d->in->kept[i], p))
+                        fit = PATTERN_COVERS;
+                else if (field_path_covers(p, d->in->kept[i]))
+                        fit = PATTERN_BELOW;
+        }
+        return fit;
+}
+
 struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p) {
         const struct scale_path *scaled = desk_scaled_at(d, p);
         struct policy_question q = {
@@ -260,6 +272,8 @@ struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *
         struct policy_answer answer = policy_decide(d->in->policy, &q);
         const struct ignored_path *ignored = answer.action == POLICY_REPORT ? tolerated_at(d, p) : NULL;
 
+        if (desk_kept_fit(d, p) == PATTERN_COVERS)
+                return (struct policy_answer){ POLICY_TAKE, answer.class, "it tells whose the object is", NULL };
         /* Nobody wants to hear of a path that may differ. */
         return ignored ? (struct policy_answer){ POLICY_YIELD, answer.class, ignored->rule, ignored->place } : answer;
 }
@@ -419,6 +433,7 @@ void desk_yield(struct desk *d) {
         desk_yield_scaled(d);
         yield_ignored(d);
         desk_yield_rules(d);
+        desk_hold_scaled(d);
         yield_withheld(d);
         yield_paused(d);
         if (d->in->override)

@@ -99,6 +99,8 @@ struct decide_input {
         struct str application;             /* whose it is, for rules that select by it */
         const struct ignored_path *ignored;
         size_t ignored_count;
+        const struct field_path *kept; /* left to nobody, whatever rules say: what tells whose the object is */
+        size_t kept_count;
         const struct decide_withheld *withheld;
         size_t withheld_count;
         const struct decide_paused *paused;

@@ -71,6 +71,8 @@ void desk_yield_or_seed(struct desk *d, struct field_path p, struct decide_note 
 void desk_withhold(struct desk *d, const struct decide_withheld *w, const struct policy_answer *answer);
 enum decide_note_kind desk_note_kind(const struct policy_answer *answer);
 bool desk_is_yielded(const struct desk *d, struct field_path p);
+/* Is it, or a part of it, one of those that are left to nobody? COVERS: itself; BELOW: something in it. */
+enum pattern_fit desk_kept_fit(const struct desk *d, struct field_path p);
 /* Is it, or an ancestor of it, left to others or let differ? */
 bool desk_is_let_be(const struct desk *d, struct field_path p);
 struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *e, struct field_path p);
@@ -78,6 +80,8 @@ struct policy_answer desk_ask(const struct desk *d, const struct managed_entry *
 /* decide_scale.c: numbers of replicas. */
 void desk_scale_open(struct desk *d);
 void desk_yield_scaled(struct desk *d);
+/* After what rules yield: numbers whose scaler went away a short while ago. */
+void desk_hold_scaled(struct desk *d);
 /* What a creation sends: with seeds, and without what the kind refuses then. */
 const struct value *desk_newborn(struct desk *d);
 /* Would Git's number replace one that a scaler, now gone, has set? */

@@ -210,9 +210,17 @@ void desk_yield_scaled(struct desk *d) {
 
                 if (scale_state_yields(&s->state))
                         yield_to_scaler(d, s);
-                else if (desk_in_hold(d, s->path) && may_be_held(d, s))
-                        desk_hold(d, s->path, "its scaler went away a short while ago");
                 remark_scaled(d, s);
+        }
+}
+
+/* A number that a rule leaves to others is no scaler's, and does not come back. */
+void desk_hold_scaled(struct desk *d) {
+        for (size_t i = 0; i < d->scaled_count; i++) {
+                const struct scale_path *s = &d->scaled[i];
+
+                if (desk_in_hold(d, s->path) && may_be_held(d, s) && !desk_is_yielded(d, s->path))
+                        desk_hold(d, s->path, "its scaler went away a short while ago");
         }
 }
 
@@ -240,7 +248,8 @@ const struct value *desk_newborn(struct desk *d) {
 }
 
 static bool takes_back(const struct desk *d, const struct scale_path *s) {
-        return may_be_held(d, s) && (s->state.verdict == SCALE_STALE || managed_keeper_of(&d->managed, d->type, s->path));
+        return may_be_held(d, s) && !desk_is_yielded(d, s->path) &&
+               (s->state.verdict == SCALE_STALE || managed_keeper_of(&d->managed, d->type, s->path));
 }
 
 bool desk_takes_replicas_back(const struct desk *d) {

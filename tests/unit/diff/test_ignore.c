@@ -22,6 +22,10 @@ static struct ignore_rule by_pointers(const char *const *texts, bool at_sync) {
 }
 #define BY_POINTERS(...) by_pointers((const char *const[]){ __VA_ARGS__, NULL }, false)
 
+/* What the caller keeps; of a few tests. */
+static const struct field_path *kept_paths;
+static size_t kept_count;
+
 static struct ignore_result found(const char *desired, const char *live, const struct ignore_rule *rules, size_t count,
                                   const struct ignore_finding *findings) {
         const struct value *git = json(a, desired);
@@ -32,6 +36,8 @@ static struct ignore_result found(const char *desired, const char *live, const s
                 .rules = rules,
                 .rule_count = count,
                 .findings = findings,
+                .kept = kept_paths,
+                .kept_count = kept_count,
         };
 
         return ignore_paths(&in, a);
@@ -102,6 +108,25 @@ static void what_makes_an_object_that_object_is_never_ignored(void **state) {
         f = found(DEPLOYMENT("'spec':{}"), DEPLOYMENT("'spec':{}"), &r, 1, &finding);
         assert_string_equal(told(&f), ".spec gl\n");
         assert_int_equal(f.found[0], 2);
+}
+
+static void of_a_map_that_holds_what_is_kept_the_other_members_are_ignored(void **state) {
+        struct field_path kept = dotted(a, ".metadata.labels.mark");
+        struct ignore_rule r[] = { BY_POINTERS("/metadata/labels"), BY_POINTERS("/metadata/labels/mark"),
+                                   BY_POINTERS("/spec/a"), BY_POINTERS("/spec/b") };
+        struct ignore_result f;
+
+        (void)state;
+        kept_paths = &kept;
+        kept_count = 1;
+        f = found("{'apiVersion':'v1','kind':'X','metadata':{'name':'x','labels':{'mark':'1','a':'1','b':'1'}},'spec':{'a':1,'b':1}}",
+                  "{'apiVersion':'v1','kind':'X','metadata':{'name':'x','labels':{'b':'2','c':'2','mark':'2'}},'spec':{'a':1,'b':1}}", r,
+                  ARRAY_LEN(r), NULL);
+        kept_count = 0;
+        assert_string_equal(told(&f), ".metadata.labels.a g\n.metadata.labels.b gl\n.metadata.labels.c l\n.spec.a gl\n.spec.b gl\n");
+        assert_int_equal(f.found[0], 4);
+        assert_int_equal(f.found[1], 0);
+        assert_int_equal(f.left_out, 0);
 }
 
 static void a_bad_pointer_is_told_with_what_may_be_meant(void **state) {
@@ -350,6 +375,7 @@ int main(void) {
                 CASE(a_pointer_that_names_nothing_is_silent_and_counts_as_unfound),
                 CASE(names_with_slashes_and_tildes_are_escaped),
                 CASE(what_makes_an_object_that_object_is_never_ignored),
+                CASE(of_a_map_that_holds_what_is_kept_the_other_members_are_ignored),
                 CASE(a_bad_pointer_is_told_with_what_may_be_meant),
                 CASE(a_program_s_finding_becomes_paths_of_either_object),
                 CASE(a_rule_that_counts_at_sync_wins_over_one_that_does_not),

@@ -290,6 +290,61 @@ static void rules_decide_conflicts(void **state) {
         assert_non_null(note(&d, DECIDE_REPORTED, ".spec.paused"));
 }
 
+static void what_is_kept_is_left_to_nobody(void **state) {
+        struct field_path kept = dotted(a, ".spec.tags.mark");
+        struct policy_rule r = { .action = POLICY_YIELD };
+        struct decide_input in = input(rule(".spec.tags", r), git("'paused':false,'tags':{'a':'1','mark':'ours'}"),
+                                       live("'paused':true,'tags':{'a':'2','mark':'theirs'}", OTHER("'f:tags':{'f:a':{},'f:mark':{}},'f:paused':{}")));
+        struct decision d, after;
+        struct decide_cause cause = { .manager = STR("region-operator"), .field = STR(".spec.tags.mark") };
+
+        (void)state;
+        in.kept = &kept;
+        in.kept_count = 1;
+        d = decided(&in);
+        assert_non_null(note(&d, DECIDE_YIELDED, ".spec.tags.a"));
+        assert_null(note(&d, DECIDE_YIELDED, ".spec.tags"));
+        assert_null(note(&d, DECIDE_YIELDED, ".spec.tags.mark"));
+        assert_null(value_path(d.body, "spec", "tags", "a", NULL));
+        assert_string_equal(value_text(value_path(d.body, "spec", "tags", "mark", NULL)).p, "ours");
+
+        r.manager = "region-*";
+        in.policy = rule(NULL, r);
+        d = decided(&in);
+        assert_int_equal(decide_conflict(&in, &d, &cause, 1, a, &after, NULL), 0);
+        assert_true(after.force);
+        assert_non_null(note(&after, DECIDE_TAKEN, ".spec.tags.mark"));
+        assert_string_equal(value_text(value_path(after.body, "spec", "tags", "mark", NULL)).p, "ours");
+}
+
+static void replicas_that_a_rule_leaves_had_no_scaler(void **state) {
+        struct decide_input in = input(rule(".spec.replicas", (struct policy_rule){ .action = POLICY_YIELD }), git("'replicas':2"),
+                                       live("'replicas':2", KEEPER("'f:replicas':{}")));
+        struct decision d = decided(&in);
+
+        (void)state;
+        assert_false(d.takes_replicas_back);
+        in.replicas_hold = true;
+        d = decided(&in);
+        assert_int_equal(d.held_count, 0);
+        assert_null(note(&d, DECIDE_HELD, ".spec.replicas"));
+        assert_non_null(note(&d, DECIDE_YIELDED, ".spec.replicas"));
+        /* By an ignore rule, too. */
+        struct ignored_path ignored = { .path = dotted(a, ".spec.replicas"), .in_git = true, .at_sync = true, .rule = "ignoreDifferences" };
+        in.policy = NULL;
+        in.ignored = &ignored;
+        in.ignored_count = 1;
+        d = decided(&in);
+        assert_int_equal(d.held_count, 0);
+        in.replicas_hold = false;
+        assert_false(decided(&in).takes_replicas_back);
+        /* Without either it may have been a scaler's. */
+        in.ignored_count = 0;
+        assert_true(decided(&in).takes_replicas_back);
+        in.replicas_hold = true;
+        assert_int_equal(decided(&in).held_count, 1);
+}
+
 static void a_rule_of_an_owner_does_not_hand_over_what_is_ours_alone(void **state) {
         struct policy_rule r = { .manager = "region-operator", .action = POLICY_YIELD };
         struct decide_input in = input(rule(".spec.paused", r), git("'paused':true"), live("'paused':true", OURS("'f:paused':{}")));
@@ -368,6 +423,8 @@ int main(void) {
                 CASE(when_its_rule_is_gone_a_kept_path_comes_back_after_the_hold),
                 CASE(a_commit_that_changes_a_kept_path_ends_its_hold),
                 CASE(rules_decide_conflicts),
+                CASE(what_is_kept_is_left_to_nobody),
+                CASE(replicas_that_a_rule_leaves_had_no_scaler),
                 CASE(a_rule_of_an_owner_does_not_hand_over_what_is_ours_alone),
                 CASE(a_rule_takes_over_what_git_removed),
                 CASE(an_extra_path_that_a_rule_yields_is_not_told),
