@@ -112,8 +112,9 @@ static void stamp_file(struct str path, struct buf *out) {
         if (stat(path.p, &st) < 0)
                 buf_addf(out, " %d\n", errno);
         else
-                buf_addf(out, " %llu %llu %lld %lld.%09ld\n", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
-                         (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+                buf_addf(out, " %llu %llu %lld %lld.%09ld %o %u %u\n", (unsigned long long)st.st_dev,
+                         (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+                         st.st_mtim.tv_nsec, st.st_mode, st.st_uid, st.st_gid);
 }
 
 struct hash128 config_stamp(const struct str *paths, size_t count) {

@@ -25,9 +25,9 @@ struct look {
         struct err err;
 };
 
-static struct hash128 stamp_of(const struct session *s, const struct config_snapshot *snapshot) {
+static struct hash128 stamp_of(struct hash128 files, const struct config_snapshot *snapshot) {
         static const struct hash_key no_key;
-        struct hash128 both[2] = { config_stamp(s->config_paths.items, s->config_paths.count) };
+        struct hash128 both[2] = { files };
 
         if (snapshot)
                 both[1] = snapshot->stamp;
@@ -37,7 +37,9 @@ static struct hash128 stamp_of(const struct session *s, const struct config_snap
 static void look_run(void *ctx) {
         struct look *k = ctx;
 
-        k->now = stamp_of(k->session, k->snapshot);
+        const struct option_list *paths = &k->session->config_paths;
+
+        k->now = stamp_of(config_stamp(paths->items, paths->count), k->snapshot);
         k->was_read = k->is_first || (!hash128_eq(k->now, k->read) && hash128_eq(k->now, k->seen));
         if (k->was_read)
                 k->result = session_reread(k->session, k->snapshot, &k->fresh, &k->err);
@@ -93,7 +95,7 @@ struct reload *reload_new(const struct session *s, struct config_cluster *cluste
         r = mem_zalloc(sizeof *r);
         *r = (struct reload){ .session = s, .cluster = cluster, .loop = l, .changed = changed, .ctx = ctx };
         r->is_first = cluster != NULL;
-        r->read = r->seen = stamp_of(s, NULL);
+        r->read = r->seen = stamp_of(s->stamp, NULL);
         r->timer = loop_timer_new(l, look, r);
         loop_timer_start(r->timer, RELOAD_LOOK_MS);
         return r;

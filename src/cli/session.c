@@ -86,6 +86,7 @@ static int parse_twice(struct session *s, int argc, char **argv, const struct op
                                STR_FMT(s->operands[s->operand_max]), s->verb);
 
         s->config_paths = shared.config;
+        s->stamp = config_stamp(shared.config.items, shared.config.count);
         if (shared.config.count || s->snapshot) {
                 r = config_load_with(shared.config.items, shared.config.count, documents_of(s), &s->config, err);
                 s->documents_are_bad = r < 0 && s->config;

@@ -18,6 +18,7 @@ struct session {
         const char *verb;
         struct arena *arena;
         struct option_list config_paths;
+        struct hash128 stamp;   /* of the documents, from before they were read: config_stamp() */
         struct config_app_flags app_flags;
         struct config *config;
         struct kube_config *kube;
