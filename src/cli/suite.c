@@ -118,6 +118,8 @@ static void read_rules(struct judging *j) {
         config_settle(j->config);
         if (r < 0)
                 give_up(j, "rules.yaml", &err);
+        else if (j->config->app_count > 1)
+                give_up(j, "rules.yaml", &(struct err){ .code = ERR_INVAL, .msg = "it holds more than one Application" });
         else if (!j->config->app_count)
                 give_up(j, "rules.yaml", &(struct err){ .code = ERR_INVAL, .msg = "its Application is refused; see truce config check" });
 }
@@ -171,6 +173,16 @@ static void complete_live(struct judging *j) {
                 give_up(j, "live.yaml", &err);
 }
 
+/* A case that expects nothing would always be as it says. */
+static void check_expected(struct judging *j) {
+        size_t count = 0;
+
+        for (size_t i = 0; value_is(j->expected, VALUE_MAP) && i < j->expected->map.count; i++)
+                count += !str_eqc(j->expected->map.members[i].key, "about");
+        if (!count)
+                give_up(j, "expected.yaml", &(struct err){ .code = ERR_INVAL, .msg = "it expects nothing" });
+}
+
 static void read_case(struct judging *j) {
         read_desired(j);
         read_rules(j);
@@ -178,6 +190,8 @@ static void read_case(struct judging *j) {
         j->expected = read_value(j, "expected.yaml");
         if (!j->expected && !j->failed)
                 give_up(j, "expected.yaml", &(struct err){ .code = ERR_NOTFOUND, .msg = "there is none" });
+        if (!j->failed)
+                check_expected(j);
         if (!j->failed)
                 read_type(j);
         if (!j->failed && j->live)
@@ -340,15 +354,23 @@ static bool has_line(struct str lines, struct str line) {
         return false;
 }
 
+static bool are_texts(struct judging *j, const struct value *want, const char *what) {
+        bool good = value_is(want, VALUE_LIST);
+
+        for (size_t i = 0; good && i < want->list.count; i++)
+                good = value_text(want->list.items[i]).n > 0;
+        if (!good)
+                complain(j, "expected.yaml: %s must be a list of strings", what);
+        return good;
+}
+
 /* Both ways: what is expected and missing, what is there and not expected. */
 static void expect_lines(struct judging *j, const struct value *want, const char *what, struct str have) {
         _cleanup_(buf_done) struct buf wanted = buf_make(MIB);
         struct str rest = have, line;
 
-        if (!value_is(want, VALUE_LIST)) {
-                complain(j, "expected.yaml: %s must be a list", what);
+        if (!are_texts(j, want, what))
                 return;
-        }
         for (size_t i = 0; i < want->list.count; i++) {
                 struct str text = value_text(want->list.items[i]);
 
@@ -422,7 +444,7 @@ static void expect_sent(struct judging *j, const struct value *want) {
 }
 
 static void expect_not_sent(struct judging *j, const struct value *want) {
-        for (size_t i = 0; i < value_count(want); i++) {
+        for (size_t i = 0; are_texts(j, want, "notSent") && i < want->list.count; i++) {
                 struct str text = value_text(want->list.items[i]);
                 struct pointer p;
 
@@ -444,7 +466,7 @@ static void expect_problems(struct judging *j, const struct value *want) {
                 if (j->ignored.advice[i])
                         buf_addf(&lines, "%s: %s\n", j->config->apps[0].ignores.rules[j->ignored.rules[i]].place,
                                  j->ignored.advice[i]);
-        for (size_t i = 0; i < value_count(want); i++)
+        for (size_t i = 0; are_texts(j, want, "told") && i < want->list.count; i++)
                 if (!str_contains(buf_str(&lines), value_text(want->list.items[i])))
                         complain(j, "rules.yaml: nothing is told that holds \"%.*s\"",
                                  STR_FMT(value_text(want->list.items[i])));
@@ -487,5 +509,6 @@ void suite_run(const struct suite_case *c, struct buf *complaints) {
 }
 
 bool suite_is_case(struct str folder, struct arena *a) {
-        return access(arena_strf(a, "%.*s/desired.yaml", STR_FMT(folder)).p, F_OK) == 0;
+        return access(arena_strf(a, "%.*s/desired.yaml", STR_FMT(folder)).p, F_OK) == 0 ||
+               access(arena_strf(a, "%.*s/expected.yaml", STR_FMT(folder)).p, F_OK) == 0;
 }

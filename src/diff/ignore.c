@@ -241,16 +241,24 @@ static struct ignored_path *slot_for(struct gathering *g, struct field_path p) {
         return slot;
 }
 
+static bool is_in_git(const struct gathering *g, struct field_path p) {
+        const struct value *v = g->in->desired;
+
+        for (size_t i = 0; v && i < p.count; i++)
+                v = value_get(v, p.elements[i].name);
+        return v != NULL;
+}
+
 static bool is_kept(const struct gathering *g, struct field_path p) {
         for (size_t i = 0; i < g->in->kept_count; i++)
-                if (field_path_covers(g->in->kept[i], p))
+                if (field_path_covers(g->in->kept[i], p) && is_in_git(g, g->in->kept[i]))
                         return true;
         return false;
 }
 
 static bool holds_kept(const struct gathering *g, struct field_path p) {
         for (size_t i = 0; i < g->in->kept_count; i++)
-                if (field_path_covers(p, g->in->kept[i]))
+                if (field_path_covers(p, g->in->kept[i]) && is_in_git(g, g->in->kept[i]))
                         return true;
         return false;
 }

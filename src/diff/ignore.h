@@ -51,7 +51,7 @@ struct ignore_input {
         const struct ignore_rule *rules;
         size_t rule_count;
         const struct ignore_finding *findings; /* of all programs, in the order of their rules */
-        const struct field_path *kept; /* never ignored: fields of maps */
+        const struct field_path *kept; /* never ignored, where Git has it: fields of maps */
         size_t kept_count;
 };
 

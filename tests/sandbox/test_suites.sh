@@ -60,6 +60,39 @@ what_cannot_be_read_is_told() {
 	says 'expected.yaml: there is none'
 }
 
+# A case must be able to fail.
+what_expects_nothing_is_told() {
+	local what
+	for what in '' '# nothing' '{}' '[verdict]' 'verdict' 'about: this and that'; do
+		copy
+		printf '%s\n' "$what" >"$WORK/case/expected.yaml"
+		truce test "$WORK/case"
+		assert_eq 1 "$RC" "exit status of a case that expects '$what'"
+		says 'expected.yaml: it '
+	done
+	for what in 'told: something' 'told: [null]' 'notSent: /spec/replicas' 'notSent: [1]' 'differences: .spec' 'differences: [1]' 'ignored: {}'; do
+		copy
+		printf '%s\n' "$what" >"$WORK/case/expected.yaml"
+		truce test "$WORK/case"
+		assert_eq 1 "$RC" "exit status of a case that expects '$what'"
+		says 'must be a list of strings'
+	done
+}
+
+what_is_called_otherwise_is_missed() {
+	copy
+	mv "$WORK/case/desired.yaml" "$WORK/case/desired.yml"
+	truce test "$WORK"
+	assert_eq 1 "$RC" 'exit status of a case without desired.yaml'
+	says 'desired.yaml cannot be opened'
+	copy
+	(echo ---; sed 's/name: shop}/name: two}/' "$WORK/case/rules.yaml") >"$WORK/two.yaml"
+	cat "$WORK/two.yaml" >>"$WORK/case/rules.yaml"
+	truce test "$WORK/case"
+	assert_eq 1 "$RC" 'exit status of a case with two Applications'
+	says 'it holds more than one Application'
+}
+
 where_there_is_no_case_is_told() {
 	mkdir "$WORK/empty"
 	truce test "$WORK/empty"
@@ -73,4 +106,5 @@ where_there_is_no_case_is_told() {
 }
 
 truce_flags() { :; }
-run_cases every_case_is_as_it_says what_is_not_as_expected_is_told what_cannot_be_read_is_told where_there_is_no_case_is_told
+run_cases every_case_is_as_it_says what_is_not_as_expected_is_told what_cannot_be_read_is_told \
+	what_expects_nothing_is_told what_is_called_otherwise_is_missed where_there_is_no_case_is_told
