@@ -226,6 +226,7 @@ static void read_document(struct loading *l, const struct manifest_object *o, st
         struct manifest_object here = *o;
         struct reader *r = &l->r;
 
+        l->c->document_count++;
         here.file = file;
         if (!l->first_line)
                 here.line = 0;

@@ -290,6 +290,7 @@ struct config {
         struct config_problem *problems;
         size_t problem_count;
         size_t refused_count;                /* applications with a REFUSED problem, not in `apps` */
+        size_t document_count;               /* that were read, of whatever kind */
         struct arena *arena;
         unsigned users;                      /* the last config_free() frees it */
 };

@@ -51,4 +51,20 @@ what_is_no_file_is_told() {
 	says 'usage: truce config check FILE…'
 }
 
-run_cases every_configuration_is_understood_as_expected no_secret_is_in_any_of_it json_says_the_same what_is_no_file_is_told
+# A pipeline that checks the wrong folder is told so.
+where_there_is_no_document_is_told() {
+	local status folder what
+	folder=$(mktemp -d "${TMPDIR:-/tmp}/truce-config-XXXXXX")
+	printf '# nothing\n---\n' >"$folder/comment.yaml"
+	: >"$folder/empty.yaml"
+	for what in "$folder" "$folder/comment.yaml" "$folder/empty.yaml"; do
+		status=0
+		OUT=$("$TRUCE" config check "$what" 2>&1) || status=$?
+		assert_eq 2 "$status" "exit status of $what"
+		says 'no document is there'
+	done
+	rm -r "$folder"
+}
+
+run_cases every_configuration_is_understood_as_expected no_secret_is_in_any_of_it json_says_the_same what_is_no_file_is_told \
+	where_there_is_no_document_is_told
