@@ -144,9 +144,22 @@ a_rule_that_does_nothing_is_told() {
 	truce sync
 	assert_eq 0 "$RC" 'exit status of sync'
 	says 'one.yaml:8: this ignore rule has no effect'
+	application one '[{kind: ConfigMap, jsonPointers: [/data/tuned]}, {kind: ConfigMap, jsonPointers: [/data/none]}]' >"$WORK/etc/one.yaml"
+	truce diff
+	says 'this ignore rule has no effect so far: no object that it speaks of has such a path'
+	assert_eq 1 "$(grep -c 'has no effect' <<<"$OUT")" 'rules that do nothing'
+}
+
+# Its kind may come yet.
+a_rule_of_an_object_that_waits_is_not_judged() {
+	printf 'apiVersion: example.io/v1\nkind: Widget\nmetadata: {name: w}\nspec: {x: 1}\n' >"$REPO/one/widget.yaml"
+	commit 'a widget'
+	application one '[{group: example.io, kind: Widget, jsonPointers: [/spec/y]}]' >"$WORK/etc/one.yaml"
+	truce sync
+	[[ $OUT != *'has no effect'* ]] || fail 'a rule is said to do nothing before its object could be looked at'
 	sandbox_end
 }
 
 run_cases it_begins_with_one_application a_new_application_is_run a_new_rule_counts a_bad_one_is_not_taken_and_told \
 	a_good_one_after_it_is_taken what_needs_a_restart_is_told an_application_that_goes_leaves_its_objects \
-	a_rule_that_does_nothing_is_told
+	a_rule_that_does_nothing_is_told a_rule_of_an_object_that_waits_is_not_judged

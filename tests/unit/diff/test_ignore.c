@@ -72,7 +72,7 @@ static void a_pointer_that_names_nothing_is_silent_and_counts_as_unfound(void **
                 BY_POINTERS("/spec/paused"),
                 BY_POINTERS("/spec/replicas"),
                 BY_POINTERS("/spec/replicas/deeper"),
-                BY_POINTERS("/spec/template/spec/containers/01/image", "/spec/template/spec/containers/7", "/spec/template/spec/containers/-1"),
+                BY_POINTERS("/spec/template/spec/containers/01/name", "/spec/template/spec/containers/7", "/spec/template/spec/containers/-1"),
         };
         struct ignore_result f = found(DEPLOYMENT("'spec':{'replicas':2}"),
                                        DEPLOYMENT(POD_SPEC("{'name':'web'},{'name':'b'}")), r, ARRAY_LEN(r), NULL);
@@ -127,6 +127,33 @@ static void of_a_map_that_holds_what_is_kept_the_other_members_are_ignored(void 
         assert_int_equal(f.found[0], 4);
         assert_int_equal(f.found[1], 0);
         assert_int_equal(f.left_out, 0);
+}
+
+static void where_git_has_not_what_is_kept_the_map_is_ignored_whole(void **state) {
+        struct field_path kept = dotted(a, ".metadata.labels.mark");
+        struct ignore_rule r = BY_POINTERS("/metadata/labels");
+        struct ignore_result f;
+
+        (void)state;
+        kept_paths = &kept;
+        kept_count = 1;
+        f = found("{'apiVersion':'v1','kind':'X','metadata':{'name':'x','labels':{'a':'1'}}}",
+                  "{'apiVersion':'v1','kind':'X','metadata':{'name':'x','labels':{'mark':'2'}}}", &r, 1, NULL);
+        kept_count = 0;
+        assert_string_equal(told(&f), ".metadata.labels gl\n");
+}
+
+static void a_path_that_is_found_again_stays_where_it_was_found_before(void **state) {
+        const struct value *paths = json(a, "[['spec','x']]");
+        struct ignore_rule r[] = { { .name = "one", .program_count = 1 }, { .name = "two", .program_count = 1 } };
+        struct ignore_finding in_live_then_git[] = { { NULL, paths }, { paths, NULL } };
+        struct ignore_finding in_git_then_live[] = { { paths, NULL }, { NULL, paths } };
+        struct ignore_result f = found(DEPLOYMENT("'spec':{'x':1}"), DEPLOYMENT("'spec':{'x':2}"), r, 2, in_live_then_git);
+
+        (void)state;
+        assert_string_equal(told(&f), ".spec.x gl\n");
+        f = found(DEPLOYMENT("'spec':{'x':1}"), DEPLOYMENT("'spec':{'x':2}"), r, 2, in_git_then_live);
+        assert_string_equal(told(&f), ".spec.x gl\n");
 }
 
 static void a_bad_pointer_is_told_with_what_may_be_meant(void **state) {
@@ -376,6 +403,8 @@ int main(void) {
                 CASE(names_with_slashes_and_tildes_are_escaped),
                 CASE(what_makes_an_object_that_object_is_never_ignored),
                 CASE(of_a_map_that_holds_what_is_kept_the_other_members_are_ignored),
+                CASE(where_git_has_not_what_is_kept_the_map_is_ignored_whole),
+                CASE(a_path_that_is_found_again_stays_where_it_was_found_before),
                 CASE(a_bad_pointer_is_told_with_what_may_be_meant),
                 CASE(a_program_s_finding_becomes_paths_of_either_object),
                 CASE(a_rule_that_counts_at_sync_wins_over_one_that_does_not),
