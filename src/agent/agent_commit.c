@@ -36,7 +36,7 @@ struct render {
         struct arena *arena;        /* of ref and subject */
         struct str ref, subject;
         struct agent_timeline timeline;
-        struct config *config;      /* kept, as what follows borrows from it and the agent may have another one meanwhile */
+        struct config *config;      /* kept: what follows borrows from it, and may outlive the agent */
         struct manifest_source spec;
         struct cache *cache;
         struct tracking tracking;

@@ -331,8 +331,8 @@ int config_load_with(const struct str *paths, size_t count, const struct config_
 int config_read_file(struct str path, struct arena *a, struct str *ret_text, struct err *err);
 
 /*
- * What tells whether config_load() of these paths would read something else: names, sizes, times and places of the files,
- * and who may read them. What cannot be looked at counts as well, so this never fails.
+ * What tells whether config_load() of these paths would read something else: names, sizes, times and places of the
+ * files, and who may read them. What cannot be looked at counts as well, so this never fails.
  */
 struct hash128 config_stamp(const struct str *paths, size_t count);
 

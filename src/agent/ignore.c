@@ -270,7 +270,8 @@ static bool narrows_managers(const struct ignore_search *s, const struct config_
 #define FIELD(text) { .kind = PATH_FIELD, .name = { text, sizeof(text) - 1 } }
 
 const struct field_path *ignore_marks(void) {
-        static const struct path_element annotation[] = { FIELD("metadata"), FIELD("annotations"), FIELD(TRACKING_ANNOTATION) };
+        static const struct path_element annotation[] = { FIELD("metadata"), FIELD("annotations"),
+                                                          FIELD(TRACKING_ANNOTATION) };
         static const struct path_element label[] = { FIELD("metadata"), FIELD("labels"), FIELD(TRACKING_LABEL) };
         static const struct field_path marks[IGNORE_MARKS] = {
                 { annotation, ARRAY_LEN(annotation) },

@@ -387,7 +387,7 @@ static int check(const struct session *s, const struct str *paths, size_t count,
         if (r < 0 && r != ERR_INVAL)
                 return r;
         if (!c->document_count && !c->problem_count)
-                return err_set(err, ERR_NOTFOUND, "no document is there (in a folder, *.yaml, *.yml and *.json directly in it)");
+                return err_set(err, ERR_NOTFOUND, "no document is there (of a folder: *.yaml, *.yml, *.json directly in it)");
         print_model(model_of(c, a), output, a);
         return exit_status(c);
 }

@@ -119,7 +119,8 @@ static void read_rules(struct judging *j) {
         if (r < 0)
                 give_up(j, "rules.yaml", &err);
         else if (j->config->app_count > 1)
-                give_up(j, "rules.yaml", &(struct err){ .code = ERR_INVAL, .msg = "it holds more than one Application" });
+                give_up(j, "rules.yaml",
+                        &(struct err){ .code = ERR_INVAL, .msg = "it holds more than one Application" });
         else if (!j->config->app_count)
                 give_up(j, "rules.yaml", &(struct err){ .code = ERR_INVAL, .msg = "its Application is refused; see truce config check" });
 }

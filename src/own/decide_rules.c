@@ -15,7 +15,7 @@ static enum pattern_fit fit_of(const struct desk *d, const struct policy_rule *r
         return r->action == POLICY_YIELD ? PATTERN_APART : PATTERN_COVERS;
 }
 
-/* What rules before this one say, and what none may say: COVERS, it is decided by one of them; BELOW, something in it is. */
+/* What rules before this one say, or none may say: COVERS, it is decided by that; BELOW, something in it is. */
 static enum pattern_fit fit_before(const struct desk *d, size_t rule, struct field_path p) {
         enum pattern_fit fit = desk_kept_fit(d, p);
 
