@@ -85,7 +85,7 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         log_notes(o, DECIDE_PAUSED, "fought over, left alone for a while");
         log_notes(o, DECIDE_REMOVED, "not in Git, removed");
         log_remarks(o, name, place);
-        log_notes(o, DECIDE_HELD, "autoscaler gone, its value stays for now");
+        log_notes(o, DECIDE_HELD, "who had it is gone, its value stays for now");
         if (!word)
                 return;
         if (o->kind == OUTCOME_CONFIGURED || o->kind == OUTCOME_DIFFERS)

@@ -83,7 +83,7 @@ a_mark_that_is_taken_away_comes_back() {
 
 a_number_that_a_rule_leaves_had_no_autoscaler() {
 	wait_until 20 is "$DEPLOYMENT" spec.replicas 2
-	! grep -q 'autoscaler gone' "$LOG" || fail 'an autoscaler that never was is told to have gone'
+	! grep -q 'stays for now' "$LOG" || fail 'an autoscaler that never was is told to have gone'
 	agent_stop
 	truce owners deployment/web -n shop
 	says 'ignoreDifferences'
