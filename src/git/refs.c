@@ -2,7 +2,10 @@
 #include "git/refs.h"
 
 #include "base/buf.h"
+#include "git/semver.h"
 
+#define TAGS "refs/tags/"
+#define HEADS "refs/heads/"
 #define NEAREST 3
 #define LISTED_COMMITS 5
 #define COMPARED_BYTES 64
@@ -53,11 +56,20 @@ bool git_id_has_prefix(const struct git_id *id, struct str hex) {
         return true;
 }
 
-/* "v1.2.*", ">=1.0", "^1", "~1.2", "1.x": Argo CD reads them as ranges over tags. */
-static bool is_version_range(struct str word) {
-        if (word.p[0] == '>' || word.p[0] == '<' || word.p[0] == '=' || word.p[0] == '^' || word.p[0] == '~')
-                return true;
-        return str_find(word, '*', 0) >= 0;
+/* "prod/v1.*" has the prefix "prod/". Without a character that makes it a range, what holds a slash is a branch's name. */
+static size_t prefix_bytes(struct str word) {
+        static const char signs[] = "*^~<>=|, ";
+        size_t n = word.n;
+        bool sign = false;
+
+        while (n > 0 && word.p[n - 1] != '/')
+                sign |= strchr(signs, word.p[--n]) != NULL;
+        return sign ? n : 0;
+}
+
+/* Nobody means a name by it. */
+static bool looks_like_range(struct str word) {
+        return strchr("><=^~!", word.p[0]) || str_find(word, '*', 0) >= 0;
 }
 
 /* What git-check-ref-format(1) forbids anywhere in a name; NULL when it is fine. */
@@ -80,6 +92,14 @@ static const char *forbidden_in_ref(struct str word) {
             str_ends(word, STR(".lock")) || str_eq(word, STR("@")))
                 return "is no legal name of a ref";
         return str_is_utf8(word) ? NULL : "is no UTF-8";
+}
+
+static bool is_range(struct str word) {
+        size_t prefix = prefix_bytes(word);
+        struct semver_range range;
+
+        return (prefix == 0 || !forbidden_in_ref(str_sub(word, 0, prefix - 1))) &&
+               semver_range_parse(str_sub(word, prefix, word.n), &range);
 }
 
 /* At most 80 bytes of the word with everything that could disturb a terminal taken out. */
@@ -120,15 +140,29 @@ int git_word_check(struct str word, enum git_word_kind *ret_kind, struct git_id 
                 return refuse_word(word, ERR_INVAL, "is longer than 1024 bytes", err);
         if (word.p[0] == '-')
                 return refuse_word(word, ERR_INVAL, "begins with \"-\"", err);
-        if (is_version_range(word))
-                return refuse_word(word, ERR_UNSUPPORTED,
-                                   "is a version range, which is not supported yet: name a branch, tag or commit", err);
+        if (is_range(word)) {
+                *ret_kind = GIT_WORD_RANGE;
+                return 0;
+        }
+        if (looks_like_range(word))
+                return refuse_word(word, ERR_INVAL, "is no range of versions that can be read, and no name of a ref", err);
         why = forbidden_in_ref(word);
         if (why)
                 return refuse_word(word, ERR_INVAL, why, err);
         *ret_kind = is_hex(word) && word.n >= GIT_SHORT_COMMIT_DIGITS && word.n < GIT_OID_HEX_BYTES ? GIT_WORD_SHORT
                                                                                                     : GIT_WORD_NAME;
         return 0;
+}
+
+static size_t range_names(struct str word, struct arena *a, struct str ret_names[GIT_WORD_MAX_NAMES]) {
+        size_t n = 0;
+
+        ret_names[n++] = arena_strf(a, TAGS "%.*s", STR_FMT(str_sub(word, 0, prefix_bytes(word))));
+        if (forbidden_in_ref(word))
+                return n;
+        ret_names[n++] = arena_strf(a, HEADS "%.*s", STR_FMT(word));
+        ret_names[n++] = arena_strf(a, TAGS "%.*s", STR_FMT(word));
+        return n;
 }
 
 size_t git_word_names(struct str word, struct arena *a, struct str ret_names[GIT_WORD_MAX_NAMES]) {
@@ -138,6 +172,8 @@ size_t git_word_names(struct str word, struct arena *a, struct str ret_names[GIT
                 ret_names[n++] = STR("HEAD");
                 return n;
         }
+        if (is_range(word))
+                return range_names(word, a, ret_names);
         if (str_starts(word, STR("refs/")))
                 ret_names[n++] = arena_str(a, word);
         ret_names[n++] = arena_strf(a, "refs/heads/%.*s", STR_FMT(word));
@@ -147,10 +183,51 @@ size_t git_word_names(struct str word, struct arena *a, struct str ret_names[GIT
         return n;
 }
 
+/* The version that a tag's name is, behind the prefix; false: it is none. */
+static bool version_of(const struct git_ref *ref, struct str prefix, struct semver *ret) {
+        struct str name = ref->name;
+
+        if (!str_starts(name, STR(TAGS)))
+                return false;
+        name = str_sub(name, sizeof TAGS - 1, name.n);
+        return str_starts(name, prefix) && semver_parse(str_sub(name, prefix.n, name.n), ret);
+}
+
+/* `range` NULL: of all versions. */
+static const struct git_ref *find_highest(struct git_ref_list list, struct str prefix, const struct semver_range *range) {
+        const struct git_ref *best = NULL;
+        struct semver highest, v;
+
+        for (size_t i = 0; i < list.count; i++) {
+                const struct git_ref *ref = &list.refs[i];
+
+                if (!version_of(ref, prefix, &v) || (range && !semver_range_has(range, &v)))
+                        continue;
+                int r = best ? semver_cmp(&v, &highest) : 1;
+                if (r < 0 || (r == 0 && str_cmp(ref->name, best->name) > 0))
+                        continue;
+                best = ref;
+                highest = v;
+        }
+        return best;
+}
+
+static const struct git_ref *find_in_range(struct git_ref_list list, struct str word) {
+        size_t prefix = prefix_bytes(word);
+        struct semver_range range;
+
+        if (!semver_range_parse(str_sub(word, prefix, word.n), &range))
+                return NULL;
+        return find_highest(list, str_sub(word, 0, prefix), &range);
+}
+
 const struct git_ref *git_refs_find(struct git_ref_list list, struct str word, struct arena *a) {
         struct str names[GIT_WORD_MAX_NAMES];
         size_t n = git_word_names(word, a, names);
+        const struct git_ref *newest = find_in_range(list, word);
 
+        if (newest)
+                return newest;
         for (size_t i = 0; i < n; i++) {
                 for (size_t j = 0; j < list.count; j++) {
                         if (str_eq(list.refs[j].name, names[i]))
@@ -256,12 +333,23 @@ static void insert_near(struct near *best, size_t *n, struct near candidate) {
         best[at] = candidate;
 }
 
+static int no_version(struct git_ref_list list, struct str word, struct err *err) {
+        _cleanup_(buf_done) struct buf range = shown(word);
+        const struct git_ref *highest = find_highest(list, str_sub(word, 0, prefix_bytes(word)), NULL);
+        _cleanup_(buf_done) struct buf name = shown(highest ? short_name(highest->name) : STR(""));
+
+        return err_set(err, ERR_NOTFOUND, "no tag is in the range \"%s\"; %s%s", range.p,
+                       highest ? "the highest version among the tags is " : "no tag is a version", name.n ? name.p : "");
+}
+
 int git_refs_not_found(struct git_ref_list list, struct str word, struct err *err) {
         _cleanup_(buf_done) struct buf name = shown(word.n ? word : STR("HEAD"));
         _cleanup_(buf_done) struct buf hint = buf_make(KIB);
         struct near best[NEAREST];
         size_t n = 0, names = 0;
 
+        if (is_range(word))
+                return no_version(list, word, err);
         if (list.count == 0)
                 return err_set(err, ERR_NOTFOUND, "revision \"%s\" not found: the repository is empty", name.p);
 

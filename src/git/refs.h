@@ -6,6 +6,10 @@
  * tag; the short forms "heads/x" and "tags/x"; at least 7 hex digits of a commit. Branch beats tag of the same name, as
  * Argo CD does. Annotated tags stand for the commit they point to.
  *
+ * A range of versions (git/semver.h) stands for the tag of the highest version in it, as in Argo CD: tags alone count, and
+ * when none is in the range, a word that a ref may have for its name ("1.x") is that ref. Behind a prefix that ends in "/"
+ * ("prod/v1.*") only tags with it count.
+ *
  * Thread rule: plain data; strings are borrowed from the arena given.
  */
 #ifndef TRUCE_GIT_REFS_H
@@ -32,18 +36,18 @@ struct git_ref_list {
 enum git_word_kind {
         GIT_WORD_COMMIT, /* 40 hex digits */
         GIT_WORD_SHORT,  /* 7 to 39 hex digits: a branch or tag of that name comes first */
+        GIT_WORD_RANGE,  /* of versions */
         GIT_WORD_NAME,   /* anything else */
 };
 
 /*
- * Checks a word before anything is asked. INVAL: too long, begins with "-", holds control characters, blanks, "..",
- * or what no ref name may hold (git-check-ref-format); UNSUPPORTED: a version range ("v1.*", ">=1.2"). `ret_id` is set
- * for GIT_WORD_COMMIT only.
+ * Checks a word before anything is asked. INVAL: too long, begins with "-", is no range and holds control characters,
+ * blanks, "..", or what no ref name may hold (git-check-ref-format). `ret_id` is set for GIT_WORD_COMMIT only.
  */
 int git_word_check(struct str word, enum git_word_kind *ret_kind, struct git_id *ret_id, struct err *err);
 
 /*
- * The full names that a checked word may stand for, best first: what to ask a server for.
+ * The full names that a checked word may stand for, best first: what to ask a server for. Of a range, what they begin with.
  * Returns how many (at most GIT_WORD_MAX_NAMES).
  */
 #define GIT_WORD_MAX_NAMES 4
@@ -63,7 +67,10 @@ static inline struct git_id git_ref_commit(const struct git_ref *ref) {
  */
 int git_refs_find_short(struct git_ref_list list, struct str hex, struct git_id *ret, struct err *err);
 
-/* NOTFOUND for a word that nothing matched; the message names the nearest branches and tags of a full list. */
+/*
+ * NOTFOUND for a word that nothing matched; the message names the nearest branches and tags of a full list, for a range the
+ * highest version there is.
+ */
 int git_refs_not_found(struct git_ref_list list, struct str word, struct err *err);
 
 /* Parses hex digits (any case): false unless exactly GIT_OID_HEX_BYTES of them. */

@@ -150,18 +150,53 @@ static struct git_ref_list look_up_refs(git_repository *repo, const struct str *
         return (struct git_ref_list){ refs, n };
 }
 
-static int list_local_refs(struct remote *r, const struct str *names, size_t count, struct arena *a,
-                           struct git_ref_list *ret, struct err *err) {
+/* The repository in place as it is now, under the lock. */
+static int open_in_place_now(struct remote *r, git_repository **ret, struct err *err) {
         int rc;
 
-        LOCKED(r);
         if (r->current && access(git_repository_path(r->current->repo), F_OK) < 0)
                 close_all(r); /* moved away: an open repository without its folder would seem to be empty */
         rc = open_current(r, err);
         if (rc < 0)
                 return rc;
-        assert(r->current); /* in place: there is no store that could be empty */
-        *ret = look_up_refs(r->current->repo, names, count, a);
+        assert(r->current); /* there is no store that could be empty */
+        *ret = r->current->repo;
+        return 0;
+}
+
+static int list_local_refs(struct remote *r, const struct str *names, size_t count, struct arena *a,
+                           struct git_ref_list *ret, struct err *err) {
+        git_repository *repo;
+        int rc;
+
+        LOCKED(r);
+        rc = open_in_place_now(r, &repo, err);
+        if (rc == 0)
+                *ret = look_up_refs(repo, names, count, a);
+        return rc;
+}
+
+/* Names alone tell which one a range of versions stands for: it is then looked up. When there is none, names are all. */
+static int list_local_range(struct remote *r, struct str word, struct arena *a, struct git_ref_list *ret, struct err *err) {
+        const struct git_ref *found;
+        git_strarray all = { 0 };
+        struct git_ref *refs;
+        git_repository *repo;
+        int rc;
+
+        LOCKED(r);
+        rc = open_in_place_now(r, &repo, err);
+        if (rc < 0)
+                return rc;
+        git_reference_list(&all, repo);
+        refs = arena_zalloc(a, (all.count + 1) * sizeof *refs);
+        for (size_t i = 0; i < all.count; i++)
+                refs[i].name = arena_str(a, str_from(all.strings[i]));
+        *ret = (struct git_ref_list){ refs, all.count };
+        git_strarray_dispose(&all);
+        found = git_refs_find(*ret, word, a);
+        if (found)
+                *ret = look_up_refs(repo, &found->name, 1, a);
         return 0;
 }
 
@@ -218,7 +253,7 @@ static int fetch_everything(struct remote *r, struct git_deadline d, struct err 
 
 static int resolve_short(struct remote *r, struct str hex, struct git_deadline d, struct arena *a,
                          struct git_revision *ret, struct err *err) {
-        struct git_ref_list list;
+        struct git_ref_list list = { 0 };
         struct git_id id;
         int rc = list_refs(r, NULL, 0, d, a, &list, err);
 
@@ -240,7 +275,7 @@ static int resolve_short(struct remote *r, struct str hex, struct git_deadline d
 static int resolve(struct remote *r, struct str word, struct git_deadline d, struct arena *a, struct git_revision *ret,
                    struct err *err) {
         struct str names[GIT_WORD_MAX_NAMES];
-        struct git_ref_list list;
+        struct git_ref_list list = { 0 };
         const struct git_ref *ref;
         enum git_word_kind kind;
         struct git_id id;
@@ -252,7 +287,10 @@ static int resolve(struct remote *r, struct str word, struct git_deadline d, str
                 revision_of_commit(&id, a, ret);
                 return 0;
         }
-        rc = list_refs(r, names, git_word_names(word, a, names), d, a, &list, err);
+        if (kind == GIT_WORD_RANGE && r->in_place)
+                rc = list_local_range(r, word, a, &list, err);
+        else
+                rc = list_refs(r, names, git_word_names(word, a, names), d, a, &list, err);
         if (rc < 0)
                 return rc;
         ref = git_refs_find(list, word, a);
@@ -262,7 +300,7 @@ static int resolve(struct remote *r, struct str word, struct git_deadline d, str
         }
         if (kind == GIT_WORD_SHORT)
                 return resolve_short(r, word, d, a, ret, err);
-        rc = list_refs(r, NULL, 0, d, a, &list, err);
+        rc = kind == GIT_WORD_RANGE ? 0 : list_refs(r, NULL, 0, d, a, &list, err);
         return rc < 0 ? rc : git_refs_not_found(list, word, err);
 }
 

@@ -92,12 +92,19 @@ static void a_long_word_is_refused(void **state) {
         assert_true(strlen(err.msg) < 200);
 }
 
-static void version_ranges_are_known_and_refused(void **state) {
-        static const char *const rows[] = { "v1.*", "*", ">=1.2", "^1.2", "~1.2.0", "<2", "=1", "1.2.*" };
+static void version_ranges_are_known(void **state) {
+        static const char *const rows[] = { "v1.*", "*", ">=1.2", "^1.2", "~1.2.0", "<2", "=1", "1.2.*", "1.x",
+                                            ">=1.0.0 <2.0.0", "1 || 3", "1.0 - 1.4", ">=1, <3", "prod/v1.*", "a/b/^2" };
+        static const char *const names[] = { "v1.2.3", "1.2", "1", "x", "release/1.x", "a/b/1.2" };
+        static const char *const neither[] = { ">=one", "^", "**", "1.2.*.4", "~main", "!=", ">= 1 |", "a b/v1.*", "../v1.*" };
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-                assert_int_equal(check(rows[i]), ERR_UNSUPPORTED);
+                assert_int_equal(check(rows[i]), GIT_WORD_RANGE);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                assert_int_equal(check(names[i]), GIT_WORD_NAME);
+        for (size_t i = 0; i < ARRAY_LEN(neither); i++)
+                assert_int_equal(check(neither[i]), ERR_INVAL);
 }
 
 static const char *found(struct git_ref_list list, const char *word) {
@@ -127,6 +134,45 @@ static void branch_beats_tag_and_full_names_beat_both(void **state) {
         assert_string_equal(found(list, ""), "HEAD");
         assert_null(found(list, "nothing"));
         assert_null(found(list, "X"));
+}
+
+static void a_range_is_the_highest_tag_in_it(void **state) {
+        const struct git_ref refs[] = {
+                { .name = STR("refs/heads/1.5.0") },      { .name = STR("refs/heads/1.x") },
+                { .name = STR("refs/heads/4.x") },        { .name = STR("refs/tags/1.10.0") },
+                { .name = STR("refs/tags/1.9.0") },       { .name = STR("refs/tags/2.0.0-rc.1") },
+                { .name = STR("refs/tags/latest") },      { .name = STR("refs/tags/prod/v1.0.0") },
+                { .name = STR("refs/tags/prod/v1.2.0") }, { .name = STR("refs/tags/v1.10.0") },
+                { .name = STR("refs/tags/v3") },
+        };
+        struct git_ref_list list = { refs, ARRAY_LEN(refs) };
+
+        (void)state;
+        assert_string_equal(found(list, "1.*"), "refs/tags/1.10.0"); /* not the one with "v": it is the same version */
+        assert_string_equal(found(list, "1.x"), "refs/tags/1.10.0");
+        assert_string_equal(found(list, "*"), "refs/tags/v3");
+        assert_string_equal(found(list, ">=1 <3"), "refs/tags/1.10.0");
+        assert_string_equal(found(list, ">=1-0 <3"), "refs/tags/2.0.0-rc.1");
+        assert_string_equal(found(list, "prod/v1.*"), "refs/tags/prod/v1.2.0");
+        assert_string_equal(found(list, "4.x"), "refs/heads/4.x");
+        assert_null(found(list, "5.x"));
+        assert_null(found(list, "test/v1.*"));
+        assert_int_equal(git_refs_not_found(list, STR("^7"), &err), ERR_NOTFOUND);
+        assert_string_equal(err.msg, "no tag is in the range \"^7\"; the highest version among the tags is v3");
+        assert_int_equal(git_refs_not_found((struct git_ref_list){ refs, 2 }, STR("^7"), &err), ERR_NOTFOUND);
+        assert_string_equal(err.msg, "no tag is in the range \"^7\"; no tag is a version");
+}
+
+static void a_server_is_asked_for_the_tags_of_a_range(void **state) {
+        struct str names[GIT_WORD_MAX_NAMES];
+
+        (void)state;
+        assert_int_equal(git_word_names(STR("^1.2"), arena, names), 1);
+        assert_string_equal(names[0].p, "refs/tags/");
+        assert_int_equal(git_word_names(STR("prod/v1.*"), arena, names), 1);
+        assert_string_equal(names[0].p, "refs/tags/prod/");
+        assert_int_equal(git_word_names(STR("1.x"), arena, names), 3);
+        assert_string_equal(names[1].p, "refs/heads/1.x");
 }
 
 static void an_annotated_tag_stands_for_its_commit(void **state) {
@@ -208,8 +254,10 @@ int main(void) {
                 cmocka_unit_test(words_have_kinds),
                 cmocka_unit_test(dangerous_words_are_refused),
                 cmocka_unit_test(a_long_word_is_refused),
-                cmocka_unit_test(version_ranges_are_known_and_refused),
+                cmocka_unit_test(version_ranges_are_known),
                 cmocka_unit_test(branch_beats_tag_and_full_names_beat_both),
+                cmocka_unit_test(a_range_is_the_highest_tag_in_it),
+                cmocka_unit_test(a_server_is_asked_for_the_tags_of_a_range),
                 cmocka_unit_test(an_annotated_tag_stands_for_its_commit),
                 cmocka_unit_test(short_commits_must_be_unique),
                 cmocka_unit_test(a_missing_name_brings_its_neighbours),

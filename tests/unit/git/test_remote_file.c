@@ -68,8 +68,11 @@ static void every_kind_of_word_resolves(void **state) {
         GIT(&f->s, "repo", "tag", "-a", "-m", "x", "heavy");
         GIT(&f->s, "repo", "tag", "-a", "-m", "x", "twice", "heavy");
         GIT(&f->s, "repo", "tag", "both");
+        GIT(&f->s, "repo", "tag", "-a", "-m", "x", "v1.10.0");
+        GIT(&f->s, "repo", "tag", "v1.9.0");
         char *second = scratch_commit(&f->s, "repo", "second");
         GIT(&f->s, "repo", "branch", "both");
+        GIT(&f->s, "repo", "branch", "2.x");
         open_source(f, "repo");
 
         char seven[8];
@@ -84,6 +87,8 @@ static void every_kind_of_word_resolves(void **state) {
         assert_resolves(f, "twice", first, "refs/tags/twice");
         assert_resolves(f, "both", second, "refs/heads/both");
         assert_resolves(f, "tags/both", first, "refs/tags/both");
+        assert_resolves(f, "2.x", second, "refs/heads/2.x");
+        assert_resolves(f, "1.*", first, "refs/tags/v1.10.0");
         assert_resolves(f, first, first, first);
         assert_resolves(f, seven, first, first);
         free(first);

@@ -71,6 +71,32 @@ static void a_force_push_is_followed(void **state) {
         assert_fetches(f, "main", push(f, "no common history"));
 }
 
+static void a_range_of_versions_costs_no_more_than_a_branch(void **state) {
+        struct fixture *f = *state;
+        struct git_revision rev;
+        char found[GIT_OID_HEX_BYTES + 1];
+
+        push(f, "first");
+        GIT(&f->s, "repo", "tag", "-a", "-m", "annotated", "v1.2.0");
+        const char *second = push(f, "second");
+        GIT(&f->s, "repo", "tag", "-a", "-m", "annotated", "v1.10.0");
+        push(f, "third");
+        GIT(&f->s, "repo", "tag", "v2.0.0");
+        GIT(&f->s, "repo", "push", "-q", "--tags", "origin");
+        open_source(f);
+        assert_fetches(f, "1.*", second);
+        int before = atomic_load(&f->b.shared->requests);
+        assert_int_equal(resolve(f, "main", &rev), 0);
+        int branch = atomic_load(&f->b.shared->requests) - before;
+        assert_int_equal(resolve(f, "^1.3", &rev), 0);
+        assert_int_equal(atomic_load(&f->b.shared->requests) - before, 2 * branch);
+        git_id_hex(&rev.commit, found);
+        assert_string_equal(found, second);
+        assert_true(str_eqc(rev.name, "refs/tags/v1.10.0"));
+        assert_int_equal(resolve(f, "^3", &rev), ERR_NOTFOUND);
+        assert_non_null(strstr(f->err.msg, "the highest version among the tags is v2.0.0"));
+}
+
 static void a_moved_tag_is_followed(void **state) {
         struct fixture *f = *state;
         const char *first = push(f, "first");
@@ -308,6 +334,7 @@ int main(void) {
                 TEST(a_poll_is_two_small_requests),
                 TEST(what_is_stored_costs_no_request),
                 TEST(a_force_push_is_followed),
+                TEST(a_range_of_versions_costs_no_more_than_a_branch),
                 TEST(a_moved_tag_is_followed),
                 TEST(a_branch_beats_a_tag_of_its_name),
                 TEST(head_follows_the_default_branch),
