@@ -114,7 +114,7 @@ static void look_free(struct look *k) {
 }
 
 static void tell(struct poll_subscription *s, const struct err *err) {
-        s->told = !err;
+        s->told |= !err;
         s->fn(s->ctx, err ? NULL : &s->poll->news, err);
 }
 
