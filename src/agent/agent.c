@@ -86,30 +86,56 @@ static void on_back(void *ctx) {
 
 /* --- Git's events ----------------------------------------------------------------------------------------------- */
 
-static void on_news(void *ctx, const struct poll_news *news, const struct err *err) {
-        struct entry *e = ctx;
+/* Which of several sources it is about. */
+static void name_source(const struct feed *feed, struct err *err) {
+        if (feed->entry->config->source_count > 1)
+                err_wrap(err, err->code, "source %.*s", STR_FMT(feed->source->title));
+}
+
+static void cannot_look(struct feed *feed, const struct err *err) {
+        struct entry *e = feed->entry;
         struct agent *agent = e->agent;
 
+        feed->err = *err;
+        name_source(feed, &feed->err);
+        e->err = feed->err;
+        agent->hooks.trouble(agent->ctx, e->app, "git", &e->err);
+        if (e->stale)
+                entry_render(e); /* it is held back from now on */
+        entry_tell_status(e);
+        entry_bring_back(e);
+}
+
+static void take_news(struct feed *feed, const struct poll_news *news) {
+        arena_free(feed->news_arena);
+        feed->news_arena = arena_new(0);
+        feed->news = *news;
+        feed->news.ref = arena_str(feed->news_arena, news->ref);
+        feed->news.subject = arena_str(feed->news_arena, news->subject);
+        feed->has_news = true;
+        feed->entry->stale = true;
+}
+
+static void on_news(void *ctx, const struct poll_news *news, const struct err *err) {
+        struct feed *feed = ctx;
+        struct entry *e = feed->entry;
+
         if (err) {
-                e->err = *err;
-                agent->hooks.trouble(agent->ctx, e->app, "git", err);
-                entry_tell_status(e);
-                entry_bring_back(e);
+                cannot_look(feed, err);
                 return;
         }
-        if (e->has_news && git_id_eq(&news->commit, &e->news.commit) && !e->unread) {
-                e->err = e->rejected; /* Git can be read again; what is wrong with its commit still is */
-                entry_tell_status(e);
-                return;
+        bool known = feed->has_news && git_id_eq(&news->commit, &feed->news.commit) && !e->unread;
+
+        feed->err.code = 0;
+        if (!known)
+                take_news(feed, news);
+        if (e->stale) {
+                entry_render(e);
+                if (!e->held_back)
+                        return;
         }
-        e->unread = false;
-        arena_free(e->news_arena);
-        e->news_arena = arena_new(0);
-        e->news = *news;
-        e->news.ref = arena_str(e->news_arena, news->ref);
-        e->news.subject = arena_str(e->news_arena, news->subject);
-        e->has_news = true;
-        entry_render(e);
+        e->err = entry_git_err(e); /* Git can be read again; what is wrong with its commit still is */
+        entry_tell_status(e);
 }
 
 /* --- the applications' events ----------------------------------------------------------------------------------- */
@@ -320,12 +346,12 @@ static void set_credentials(struct git_remote_options *o, const struct config_re
         o->no_proxy = repo->no_proxy;
 }
 
-int agent_open_remote(const struct config *c, const struct config_app *app, struct git_source **ret_source,
+int agent_open_remote(const struct config *c, const struct config_source *source, struct git_source **ret_source,
                       struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         const struct config_ca *ca;
         struct git_remote_options o = {
-                .url = app->repo_url,
+                .url = source->repo_url,
                 .store_dir = c->agent.data_dir,
                 .ca_file = c->agent.git_ca,
                 .allow_file = true, /* config_settle() refused what is not allowed */
@@ -333,10 +359,10 @@ int agent_open_remote(const struct config *c, const struct config_app *app, stru
 
         struct git_url url;
 
-        if (git_url_parse(app->repo_url, a, &url, NULL) == 0 && (ca = config_find_ca(c, url.host)))
+        if (git_url_parse(source->repo_url, a, &url, NULL) == 0 && (ca = config_find_ca(c, url.host)))
                 o.ca = ca->pem;
-        if (app->repository)
-                set_credentials(&o, app->repository);
+        if (source->repository)
+                set_credentials(&o, source->repository);
         return git_remote_open(&o, ret_source, err);
 }
 
@@ -349,14 +375,14 @@ static struct git_source *open_remote(void *ctx, const void *key, struct err *er
         return agent_open_remote(agent->config, key, &source, err) < 0 ? NULL : source;
 }
 
-static int subscribe(struct entry *e, struct err *err) {
-        struct agent *agent = e->agent;
+static int subscribe(struct feed *feed, struct err *err) {
+        struct agent *agent = feed->entry->agent;
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        const struct config_repository *repo = e->config->repository;
-        struct str key = e->config->repo_url;
+        struct str key = feed->source->repo_url;
+        const struct config_repository *repo = feed->source->repository;
 
         if (!agent->options.open_source) {
-                int r = git_remote_key(e->config->repo_url, a, &key, err);
+                int r = git_remote_key(key, a, &key, err);
 
                 if (r < 0)
                         return r;
@@ -364,8 +390,44 @@ static int subscribe(struct entry *e, struct err *err) {
         /* Others have other credentials for it, or none. */
         if (repo && repo->project.n)
                 key = arena_strf(a, "%.*s %.*s", STR_FMT(key), STR_FMT(repo->project));
-        e->poll = poller_subscribe(agent->poller, key, e->config->revision, open_remote, agent, e->config, on_news, e);
+        feed->poll = poller_subscribe(agent->poller, key, feed->source->revision, open_remote, agent, feed->source, on_news,
+                                      feed);
         return 0;
+}
+
+/* The feed of the i-th source, one of an earlier source or a new one. */
+static size_t feed_for(struct entry *e, size_t i) {
+        const struct config_source *source = &e->config->sources[i];
+        size_t at = 0;
+
+        while (at < e->feed_count && !(str_eq(e->feeds[at].source->repo_url, source->repo_url) &&
+                                       str_eq(e->feeds[at].source->revision, source->revision)))
+                at++;
+        if (at == e->feed_count)
+                e->feeds[e->feed_count++] = (struct feed){ .entry = e, .source = source };
+        return at;
+}
+
+static int follow(struct entry *e, struct err *err) {
+        size_t count = e->config->source_count;
+        int r = 0;
+
+        e->feeds = mem_zalloc(count * sizeof *e->feeds);
+        e->feed_of = mem_zalloc(count * sizeof *e->feed_of);
+        for (size_t i = 0; i < count; i++)
+                e->feed_of[i] = feed_for(e, i);
+        for (size_t i = 0; r == 0 && i < e->feed_count; i++)
+                r = subscribe(&e->feeds[i], err);
+        return r;
+}
+
+static void unfollow(struct entry *e) {
+        for (size_t i = 0; i < e->feed_count; i++) {
+                poller_unsubscribe(e->feeds[i].poll);
+                arena_free(e->feeds[i].news_arena);
+        }
+        free(e->feeds);
+        free(e->feed_of);
 }
 
 static const struct cluster_hooks cluster_hooks = {
@@ -423,7 +485,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
                 e->config = &config->apps[i];
                 e->app = app_new(&env, e->config);
                 agent->count++;
-                int r = subscribe(e, err);
+                int r = follow(e, err);
                 if (r < 0)
                         return err_wrap(err, r, "application %.*s", STR_FMT(e->config->name));
         }
@@ -437,10 +499,9 @@ void agent_free(struct agent *agent) {
         for (size_t i = 0; i < agent->count; i++) {
                 struct entry *e = &agent->entries[i];
 
-                poller_unsubscribe(e->poll);
+                unfollow(e);
                 entry_drop_render(e);
                 app_free(e->app);
-                arena_free(e->news_arena);
                 arena_free(e->revision_arena);
         }
         free(agent->entries);
@@ -469,7 +530,8 @@ void agent_start(struct agent *agent) {
 
 void agent_poll_now(struct agent *agent) {
         for (size_t i = 0; i < agent->count; i++)
-                poll_now(agent->entries[i].poll);
+                for (size_t k = 0; k < agent->entries[i].feed_count; k++)
+                        poll_now(agent->entries[i].feeds[k].poll);
 }
 
 size_t agent_app_count(const struct agent *agent) {
@@ -492,14 +554,14 @@ const struct err *agent_app_err(const struct agent *agent, size_t i) {
 
 /* The newest commit could not be read: what the cluster is compared with is an older one. */
 enum app_sync_status agent_sync_status(const struct agent *agent, const struct app *app) {
-        return agent_entry_of(agent, app)->rejected.code ? APP_UNKNOWN : app_sync_status(app);
+        return entry_is_behind(agent_entry_of(agent, app)) ? APP_UNKNOWN : app_sync_status(app);
 }
 
 bool agent_is_ready(const struct agent *agent) {
         if (!agent->opened || !agent->discovered || cluster_err(agent->cluster)->code)
                 return false;
         for (size_t i = 0; i < agent->count; i++) {
-                if (!agent->entries[i].revision.commit[0] && !agent->entries[i].err.code)
+                if (!agent->entries[i].revision.count && !agent->entries[i].err.code)
                         return false;
         }
         return true;

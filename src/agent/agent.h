@@ -11,6 +11,10 @@
  * started anew meanwhile: the commit that was applied last is then fetched by its id, as long as the repository has it.
  * Objects that are refused one by one (hooks, waves, protected ones) do not hold up the rest.
  *
+ * An application of several sources has a commit of each, and they are put in force together or not at all: when one of
+ * them is new, the others are looked at as of then, and while one cannot be looked at, fetched or rendered, the last
+ * combination that could be stays.
+ *
  * Thread rule: loop thread only. Life cycle: loop, transport and configuration outlive the agent.
  */
 #ifndef TRUCE_AGENT_AGENT_H
@@ -27,11 +31,18 @@ struct agent_timeline {
         int64_t noticed_ms, fetched_ms, rendered_ms, applied_ms, observed_ms;
 };
 
-/* What is known of one application's source. Strings are borrowed until the next event. */
-struct agent_revision {
-        char commit[GIT_OID_HEX_BYTES + 1]; /* empty: nothing is in force yet */
+/* The commit of one source. */
+struct agent_commit {
+        char id[GIT_OID_HEX_BYTES + 1];
         struct str ref, subject;
-        struct agent_timeline timeline;
+};
+
+/* What is in force of an application: a commit of each of its sources. Borrowed until the next event. */
+struct agent_revision {
+        struct str text;                    /* desired_revision_text(); empty: nothing is in force yet */
+        const struct agent_commit *commits; /* in the order of config_app.sources */
+        size_t count;
+        struct agent_timeline timeline;     /* noticed and fetched: the last of them */
         bool stands_in; /* an older commit, while the newest one cannot be put in force: heals, prunes nothing */
 };
 
@@ -59,7 +70,7 @@ struct agent_options {
         bool watch_only;           /* owners: nothing is decided on by itself, see app_explain() */
         bool foretell;             /* adopt: with read_only, see struct adoption */
         /* NULL: a real remote by git_remote_open(). The twin for tests otherwise. */
-        struct git_source *(*open_source)(void *ctx, const struct config_app *app, struct err *err);
+        struct git_source *(*open_source)(void *ctx, const struct config_source *source, struct err *err);
         void *open_ctx;
         struct jq_engine *jq;      /* for ignore rules with programs; NULL: a worker process, made when there are such rules */
         bool poll_once;            /* one-shot commands */
@@ -73,9 +84,13 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
 void agent_free(struct agent *agent);
 DEFINE_CLEANUP(struct agent *, agent_free)
 
-/* The remote repository of an application, with its credentials and the agent's settings. Errors as git_remote_open(). */
-int agent_open_remote(const struct config *c, const struct config_app *app, struct git_source **ret_source,
+/* The remote repository of a source, with its credentials and the agent's settings. Errors as git_remote_open(). */
+int agent_open_remote(const struct config *c, const struct config_source *source, struct git_source **ret_source,
                       struct err *err);
+
+/* How a source's folder is rendered for an application. */
+struct manifest_source agent_manifest_source(const struct config *c, const struct config_app *app,
+                                             const struct config_source *source);
 
 /* Begins; callbacks come from the loop. */
 void agent_start(struct agent *agent);

@@ -11,22 +11,34 @@
 struct events;
 struct render;
 
+/* A word of a remote that an application follows. Sources that follow the same one share it. */
+struct feed {
+        struct entry *entry;
+        const struct config_source *source; /* the first of them */
+        struct poll_subscription *poll;
+        struct arena *news_arena;
+        struct poll_news news;      /* newest fetched commit; strings in news_arena */
+        bool has_news;
+        struct err err;             /* why it cannot be looked at; code 0: it can */
+};
+
 /* One application and the way its commits take. */
 struct entry {
         struct agent *agent;
         const struct config_app *config;
         struct app *app;
-        struct poll_subscription *poll;
-        struct arena *news_arena;
-        struct poll_news news;      /* newest fetched commit; strings in news_arena */
-        bool has_news;
+        struct feed *feeds;
+        size_t feed_count;
+        size_t *feed_of;            /* of each source */
+        bool stale;                 /* a feed has a newer commit than what was rendered last */
+        bool held_back;             /* and it cannot be rendered, as another feed cannot be looked at */
         struct render *render;      /* under way */
         bool render_again;
         struct agent_revision revision; /* in force */
         struct arena *revision_arena;
         struct err err;
         struct err rejected;        /* why the newest commit is not in force; code 0: it is */
-        int64_t rejected_since_ms;  /* loop time of the first of those that were rejected in a row */
+        int64_t rejected_since_ms;  /* loop time of the first of those that were rejected, or held back, in a row */
         bool unread;                /* the newest commit is to be rendered again though it is known */
         bool told_settled;          /* of the commit in force */
         int64_t asked_ms;           /* when its Git was looked at for another application; 0: never */
@@ -76,13 +88,25 @@ struct agent {
         struct agent_stats stats;
 };
 
+/* Why Git cannot be looked at, or else what is wrong with its newest commits; code 0: nothing is. */
+struct err entry_git_err(const struct entry *e);
+/* Is there a commit of each of its sources? */
+bool entry_has_news(const struct entry *e);
+/* Are its newest commits, all of them, those in force? */
+bool entry_is_current(const struct entry *e);
+/* Are its newest commits not in force, for what is wrong with one of them or with a look at another? */
+bool entry_is_behind(const struct entry *e);
+
 /* The entry of one of its applications. */
 struct entry *agent_entry_of(const struct agent *agent, const struct app *app);
 
 struct cache *cache_new(void);
 void cache_unref(struct cache *c);
 
-/* Renders the newest commit that was fetched; a render under way is given up for it. */
+/*
+ * Renders the newest commits that were fetched; a render under way is given up for them. Of several sources each is looked
+ * at first, unless that was done since the newest commit of all was noticed; the news of the last one brings it back here.
+ */
 void entry_render(struct entry *e);
 /* Nobody wants the result of the render under way any more. */
 void entry_drop_render(struct entry *e);

@@ -4,6 +4,8 @@
  * something new, never by the clock.
  *
  *   application, ref, commit, subject   what is in force, or was last
+ *   revisions                           of several sources, in their place (but for commit, which then is all commits with
+ *                                       "+" between): source, repo, path, ref, commit, subject of each
  *   applied                             the commit that was written to the cluster last; not the one that was compared
  *   sync                                Synced, OutOfSync; Unknown while the newest commit cannot be compared with
  *   error                               why it cannot be, or why Git cannot be read; absent: all is well
@@ -22,8 +24,9 @@
 
 #define ERROR_MAX_BYTES (8 * 1024)
 #define REPORTS_MAX 5
+#define SUBJECT_MAX_BYTES 60 /* of each of several sources: a status is small */
 
-static const char *const copied[] = { "ref",  "commit", "subject",   "counts", "objects",
+static const char *const copied[] = { "ref",  "commit", "subject",   "counts",  "objects", "revisions",
                                       "repo", "path",   "namespace", "reports", "kept" };
 
 static void add_text(struct value_map_builder *b, struct arena *a, const char *key, struct str text) {
@@ -83,21 +86,51 @@ static void add_fights(struct value_map_builder *b, const struct entry *e, struc
                 value_map_add(b, STR("fights"), lines, 0);
 }
 
+static void add_commit(struct value_map_builder *b, const struct config_source *source, const struct agent_commit *commit,
+                       size_t max_subject, struct arena *a) {
+        add_text(b, a, "repo", source->repo_url);
+        add_text(b, a, "path", source->path);
+        add_text(b, a, "ref", commit->ref);
+        add_text(b, a, "subject", str_sub(commit->subject, 0, max_subject));
+}
+
+/* That of a single source is told in place, as it always was. */
+static void add_revisions(struct value_map_builder *b, const struct entry *e, struct arena *a) {
+        const struct agent_revision *r = &e->revision;
+        struct value_list_builder list = { 0 };
+
+        add_text(b, a, "commit", r->text);
+        if (r->count == 1)
+                add_commit(b, &e->config->sources[0], &r->commits[0], SIZE_MAX, a);
+        for (size_t i = 0; r->count > 1 && i < r->count; i++) {
+                struct value_map_builder one = { 0 };
+
+                add_text(&one, a, "source", e->config->sources[i].title);
+                add_commit(&one, &e->config->sources[i], &r->commits[i], SUBJECT_MAX_BYTES, a);
+                add_text(&one, a, "commit", str_from(r->commits[i].id));
+                value_list_add(&list, value_map_end(&one, a, 0));
+        }
+        if (r->count > 1)
+                value_map_add(b, STR("revisions"), value_list_end(&list, a, 0), 0);
+}
+
 static void add_in_force(struct value_map_builder *b, const struct entry *e, struct arena *a) {
         struct app_counts c;
 
         app_counts(e->app, &c);
-        add_text(b, a, "ref", e->revision.ref);
-        add_text(b, a, "commit", str_from(e->revision.commit));
-        add_text(b, a, "subject", e->revision.subject);
+        add_revisions(b, e, a);
         add_text(b, a, "counts", arena_strf(a, "%zu/%zu/%zu", c.synced, c.objects, c.failed + c.refused + c.parked));
         value_map_add(b, STR("objects"), value_int(a, (int64_t)c.objects, 0), 0);
         add_reports(b, a, e->app, c.reported);
         add_kept(b, a, e->app);
-        add_text(b, a, "repo", e->config->repo_url);
-        add_text(b, a, "path", e->config->path);
         add_text(b, a, "namespace", e->config->destination_namespace);
         add_fights(b, e, a);
+}
+
+static bool has_the_same(const struct value *x, const struct value *y, const char *key) {
+        const struct value *was = value_getc(x, key), *is = value_getc(y, key);
+
+        return was == is || (was && is && value_equal(was, is));
 }
 
 /* Texts of which each is all there is to tell; the subject and the number of objects follow from commit and counts. */
@@ -109,8 +142,7 @@ static bool tells_the_same(const struct value *x, const struct value *y) {
                 if (!str_eq(value_text(value_getc(x, keys[i])), value_text(value_getc(y, keys[i]))))
                         return false;
         }
-        const struct value *was = value_getc(x, "fights"), *is = value_getc(y, "fights");
-        return value_is(x, VALUE_MAP) && (was == is || (was && is && value_equal(was, is)));
+        return value_is(x, VALUE_MAP) && has_the_same(x, y, "fights") && has_the_same(x, y, "revisions");
 }
 
 /* The old text stays as long as it tells the same: `changed` is when it last became different. */
@@ -123,12 +155,11 @@ void entry_status(struct entry *e, struct str old_text, struct buf *out) {
         if (old_text.n)
                 json_parse(old_text, a, &old, NULL);
         add_text(&b, a, "application", e->config->name);
-        if (e->revision.commit[0])
+        if (e->revision.count)
                 add_in_force(&b, e, a);
         else
                 add_last(&b, old);
-        add_text(&b, a, "applied", app_applies(e->app) && e->revision.commit[0] ? str_from(e->revision.commit)
-                                                                                : app_applied_commit(old));
+        add_text(&b, a, "applied", app_applies(e->app) && e->revision.count ? e->revision.text : app_applied_commit(old));
         add_text(&b, a, "sync", str_from(words[agent_sync_status(e->agent, e->app)]));
         add_error(&b, a, &e->err);
         add_config(&b, a, e->agent);
@@ -163,7 +194,7 @@ int entry_check_name(const struct entry *e, struct err *err) {
                 return 0;
         struct str repo = value_text(value_getc(status, "repo")), path = value_text(value_getc(status, "path")),
                    ns = value_text(value_getc(status, "namespace"));
-        if (str_eq(repo, c->repo_url) && str_eq(path, c->path) && str_eq(ns, c->destination_namespace))
+        if (str_eq(repo, c->sources->repo_url) && str_eq(path, c->sources->path) && str_eq(ns, c->destination_namespace))
                 return 0;
         return err_set(err, ERR_INVAL,
                        "there is an application of this name already, from path %.*s of %.*s for namespace \"%.*s\"; is "

@@ -188,11 +188,10 @@ static void empty_queues(struct app *app) {
 /* Did an earlier run sync this very commit? Without self-heal it is then not applied again, as in Argo CD. */
 static bool was_attempted(struct app *app) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        char hex[GIT_OID_HEX_BYTES + 1];
         const struct value *status;
 
-        git_id_hex(&app->desired->commit, hex);
-        return json_parse(store_status(app->store), a, &status, NULL) == 0 && str_eqc(app_applied_commit(status), hex);
+        return json_parse(store_status(app->store), a, &status, NULL) == 0 &&
+               str_eq(app_applied_commit(status), app->desired->revision);
 }
 
 /*

@@ -87,7 +87,7 @@ static void start_item(struct app *app, struct queue *q) {
         item->state = ITEM_RUNNING;
         q->running++;
         app->running++;
-        if (app->env.watch_only)
+        if (app->env.watch_only || (item->desired->along && app_is_wanted_elsewhere(app, item->desired->id)))
                 item_finish_unstarted(item, ITEM_SKIPPED, OUTCOME_SKIPPED, NULL, "");
         else if (may_start(app, item))
                 op_start(item);

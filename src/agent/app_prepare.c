@@ -50,7 +50,7 @@ static bool scalers_are_pending(const struct app *app) {
         return false;
 }
 
-/* What is only compared never gets our label, by which the others are watched. A single look needs no watch. */
+/* What is only compared, or made along, never gets our label, by which the others are watched. A single look needs no watch. */
 static enum cluster_scope scope_of(const struct app *app) {
         return app->mode == DECIDE_DIFF && !app->env.read_only ? CLUSTER_FILTERED : CLUSTER_TRACKED;
 }
@@ -62,7 +62,7 @@ bool app_kinds_are_pending(struct app *app) {
         for (size_t i = 0; i < app->desired->count; i++) {
                 const struct desired *d = &app->desired->objects[i];
 
-                pending += kind_is_pending(app, d->gvk, scope_of(app));
+                pending += kind_is_pending(app, d->gvk, d->along ? CLUSTER_FILTERED : scope_of(app));
                 custom |= !manifest_group_is_builtin(d->gvk.group);
         }
         if (custom)
@@ -208,7 +208,8 @@ static void announce(struct app *app, const struct desired *d) {
                 return;
         }
         e = inventory_add(app->inventory, d->id, d->gvk.version);
-        e->flags = INVENTORY_PENDING | (is_adoption(app, d) ? INVENTORY_ADOPTED : 0) | (d->kept ? INVENTORY_KEEP : 0);
+        e->flags = INVENTORY_PENDING | (is_adoption(app, d) ? INVENTORY_ADOPTED : 0) | (d->kept ? INVENTORY_KEEP : 0) |
+                   (d->along ? INVENTORY_ALONG : 0);
         inventory_set_file(e, d->file);
         app->inventory_dirty = true;
 }

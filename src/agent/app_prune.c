@@ -599,8 +599,9 @@ bool app_prune_start(struct app *app) {
                 app->options.prune_max_count >= 0 ? 0 : (unsigned)agent->prune_max_percent, app->options.allow_empty,
         };
         struct prune_input in = { .candidates = c, .count = count, .inventory_objects = inventory,
-                                  .desired_objects = app->desired->count, .render_complete = app->desired->complete,
-                                  .stands_in = app->desired->stands_in };
+                                  .desired_objects = app->desired->from_git, .render_complete = app->desired->complete,
+                                  .stands_in = app->desired->stands_in,
+                                  .empty_source = app->desired->empty_source };
         struct prune_plan plan;
 
         app->prune_err.code = 0;

@@ -35,6 +35,7 @@
 #define CONFIG_SETTINGS "argocd-cm" /* the ConfigMaps of Argo CD that are read */
 #define CONFIG_TLS_CERTS "argocd-tls-certs-cm"
 #define CONFIG_KNOWN_HOSTS "argocd-ssh-known-hosts-cm"
+#define CONFIG_MAX_SOURCES 32 /* of one application */
 #define CONFIG_MAX_RULES 1000 /* of one list of ownership rules, of ignore rules, or of what one of these holds */
 
 /* Where something was configured. */
@@ -142,6 +143,19 @@ struct config_known_fields {
         size_t count;
 };
 
+/* Where manifests of an application come from. */
+struct config_source {
+        struct config_place place;
+        struct str title;          /* before names of its files where there are several sources; empty: it is the only one */
+        struct str repo_url;       /* normalised, never with credentials */
+        struct str path;           /* folder, "." is the root */
+        struct str revision;       /* branch, tag, commit, range of versions or "HEAD" */
+        bool recurse;
+        struct str include, exclude;
+        bool any_extension;
+        const struct config_repository *repository; /* NULL: no credentials; config_settle() */
+};
+
 struct config_app {
         struct str name;
         bool name_is_guessed;      /* from flags without a name: two of them may mean one by accident */
@@ -150,16 +164,15 @@ struct config_app {
                                     * control namespace (config_settle()) */
         struct config_place place;
 
-        struct str repo_url;       /* normalised, never with credentials */
-        bool from_flags;           /* the operator's own command line: may name a folder of this machine */
-        struct str path;           /* folder, "." is the root */
-        struct str revision;       /* branch, tag, commit or "HEAD" */
-        bool recurse;
-        struct str include, exclude;
-        bool any_extension;
+        struct config_source *sources; /* in order: of two with one object the later one counts */
+        size_t source_count;           /* 1 at least */
+        bool from_flags;               /* the operator's own command line: may name a folder of this machine */
 
         struct str destination_namespace; /* default for objects without one; may be empty */
         bool create_namespace;
+        struct str namespace_text;        /* what managedNamespaceMetadata makes of that namespace, an object as JSON; empty:
+                                           * there is none, or another application's counts */
+        struct config_place namespace_place;
 
         bool automated;            /* false: detect-only, a sync is started by hand */
         bool prune;
@@ -178,7 +191,6 @@ struct config_app {
 
         struct str project_name;
         const struct config_project *project;       /* NULL: no limits */
-        const struct config_repository *repository; /* NULL: no credentials */
         struct manifest_filter filter;              /* argocd-cm's; config_settle() */
         struct config_known_fields known_fields;    /* argocd-cm's; config_settle() */
 };

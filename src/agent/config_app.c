@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Application documents (argoproj.io/v1alpha1), and applications from flags. */
 #include "agent/config_impl.h"
+#include "git/refs.h"
 #include "git/tree.h"
 #include "git/url.h"
 #include "manifest/glob.h"
@@ -27,20 +28,20 @@ static const struct config_key keys[] = {
         { "spec.source.directory.recurse", USED },
         { "spec.source.helm", SETTING_LATER, "Helm is not implemented yet" },
         { "spec.source.kustomize", SETTING_LATER, "Kustomize is not implemented yet" },
-        { "spec.source.name", IRRELEVANT },
+        { "spec.source.name", USED },
         { "spec.source.path", USED },
         { "spec.source.plugin", SETTING_LATER, "plug-ins are not implemented yet" },
-        { "spec.source.ref", SETTING_LATER, "several sources are not implemented yet" },
+        { "spec.source.ref", IRRELEVANT }, /* values for Helm */
         { "spec.source.repoURL", USED },
         { "spec.source.targetRevision", USED },
         { "spec.sourceHydrator", SETTING_LATER, "hydration is not implemented yet" },
-        { "spec.sources", SETTING_LATER, "several sources are not implemented yet" },
+        { "spec.sources", USED },
         { "spec.syncPolicy.automated.allowEmpty", USED },
         { "spec.syncPolicy.automated.enabled", USED },
         { "spec.syncPolicy.automated.prune", USED },
         { "spec.syncPolicy.automated.selfHeal", USED },
-        { "spec.syncPolicy.managedNamespaceMetadata", SETTING_LATER,
-          "labels and annotations of a created namespace are not implemented yet" },
+        { "spec.syncPolicy.managedNamespaceMetadata.annotations", USED },
+        { "spec.syncPolicy.managedNamespaceMetadata.labels", USED },
         { "spec.syncPolicy.retry.backoff.duration", USED },
         { "spec.syncPolicy.retry.backoff.factor", USED },
         { "spec.syncPolicy.retry.backoff.maxDuration", USED },
@@ -52,29 +53,55 @@ static const struct config_key keys[] = {
 
 struct config_app config_app_default(void) {
         return (struct config_app){
-                .path = STR("."),
-                .revision = STR("HEAD"),
                 .project_name = STR("default"),
                 .retry = { .limit = -1, .first_ms = 5000, .factor = 2, .max_ms = 3 * 60 * 1000 },
         };
 }
 
-int config_clean_source(struct config_app *app, struct arena *a, struct config_repository *ret_inline,
+struct config_source config_source_default(void) {
+        return (struct config_source){ .path = STR("."), .revision = STR("HEAD") };
+}
+
+int config_clean_source(struct config_source *source, struct arena *a, struct config_repository *ret_inline,
                         struct err *err) {
         struct git_url url;
         struct str path;
-        int r = git_url_parse(app->repo_url, a, &url, err);
+        int r = git_url_parse(source->repo_url, a, &url, err);
 
         if (r < 0)
                 return r;
-        r = tree_clean_path(app->path, a, &path, err);
+        r = tree_clean_path(source->path, a, &path, err);
         if (r < 0)
                 return r;
 
-        app->repo_url = url.text;
-        app->path = path.n ? path : STR(".");
+        source->repo_url = url.text;
+        source->path = path.n ? path : STR(".");
         *ret_inline = (struct config_repository){ .url = url.text, .username = url.username, .password = url.password };
         return 0;
+}
+
+/* "https://host/team/shop.git" gives "shop", and so does /srv/shop/.git; what no name can hold becomes "-". */
+static struct str name_from_url(struct str url, struct arena *a) {
+        size_t from;
+        char *p;
+
+        if (str_ends(url, STR(".git")))
+                url.n -= strlen(".git");
+        while (url.n > 0 && url.p[url.n - 1] == '/')
+                url.n--;
+        from = url.n;
+        while (from > 0 && url.p[from - 1] != '/')
+                from--;
+        url = str_sub(url, from, url.n);
+        p = arena_alloc(a, url.n + 1);
+        for (size_t i = 0; i < url.n; i++) {
+                char c = url.p[i];
+                bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+
+                p[i] = plain ? c : (c >= 'A' && c <= 'Z') ? (char)(c - 'A' + 'a') : '-';
+        }
+        p[url.n] = '\0';
+        return url.n ? (struct str){ p, url.n } : STR("app");
 }
 
 /* Parts of the document. */
@@ -84,50 +111,148 @@ static void read_glob(struct reader *r, const char *path, struct str *ret) {
 
         config_text(r, path, ret);
         if (glob_check(*ret, &err) < 0)
-                reader_error(r, config_line(r, path), "%s: %s", path, err.msg);
+                reader_error(r, config_line(r, path), "%s: %s", config_shown(r, path), err.msg);
 }
 
-/* "1.2.*", ">=1.0": Argo CD takes the newest tag that fits. No name of a ref has these characters. */
-static bool is_constraint(struct str revision) {
-        static const char signs[] = "*^~<> ";
+/* Only the repository knows whether there is such a thing; whether there can be is known here. */
+static void read_revision(struct reader *r, struct config_source *source) {
+        static const char path[] = "spec.source.targetRevision";
+        enum git_word_kind kind;
+        struct git_id id;
+        struct err err;
 
-        for (size_t i = 0; i < revision.n; i++)
-                if (strchr(signs, revision.p[i]))
-                        return true;
-        return str_starts(revision, STR("="));
+        config_text(r, path, &source->revision);
+        if (source->revision.n == 0)
+                source->revision = STR("HEAD");
+        if (git_word_check(source->revision, &kind, &id, &err) < 0)
+                reader_refuse(r, config_line(r, path), "%s: %s", config_shown(r, path), err.msg);
 }
 
-static void read_source(struct reader *r, struct config_app *app) {
+static void read_url(struct reader *r, struct config_source *source) {
+        const char *where = config_shown(r, "spec.source");
         struct config_repository in_url;
         struct err err;
 
-        config_text(r, "spec.source.repoURL", &app->repo_url);
-        config_text(r, "spec.source.path", &app->path);
-        config_text(r, "spec.source.targetRevision", &app->revision);
-        config_bool(r, "spec.source.directory.recurse", &app->recurse);
-        config_bool(r, "spec.source.directory.disableExtensionFilter", &app->any_extension);
-        read_glob(r, "spec.source.directory.include", &app->include);
-        read_glob(r, "spec.source.directory.exclude", &app->exclude);
-        if (app->revision.n == 0)
-                app->revision = STR("HEAD");
-        if (is_constraint(app->revision))
-                reader_refuse(r, config_line(r, "spec.source.targetRevision"),
-                              "spec.source.targetRevision: version constraints are not implemented yet");
-
-        /* Several sources, or a chart, whose URL is no Git repository's: refused for that already. */
-        if (r->refused && (app->repo_url.n == 0 || config_find(r, "spec.source.chart")))
+        /* A chart's URL is no Git repository's: refused for that already. */
+        if (r->refused && (source->repo_url.n == 0 || config_find(r, "spec.source.chart")))
                 return;
-        if (app->repo_url.n == 0) {
-                reader_error(r, config_line(r, "spec.source"), "spec.source.repoURL is missing");
-        } else if (config_clean_source(app, r->a, &in_url, &err) < 0) {
+        if (source->repo_url.n == 0) {
+                reader_error(r, config_line(r, "spec.source"), "%s.repoURL is missing", where);
+        } else if (config_clean_source(source, r->a, &in_url, &err) < 0) {
                 if (err.code == ERR_UNSUPPORTED)
                         reader_refuse(r, config_line(r, "spec.source.repoURL"), "%s", err.msg);
                 else
-                        reader_error(r, config_line(r, "spec.source"), "spec.source: %s", err.msg);
+                        reader_error(r, config_line(r, "spec.source"), "%s: %s", where, err.msg);
         } else if (in_url.username.n > 0 || in_url.password.n > 0) {
                 in_url.place = (struct config_place){ r->o->file, r->o->line };
                 config_add_repository(r->c, &in_url);
         }
+}
+
+/* Of `spec.source`, or of the element that stands for it. */
+static struct config_source read_source(struct reader *r) {
+        struct config_source source = config_source_default();
+
+        source.place = (struct config_place){ r->o->file, config_line(r, "spec.source") };
+        config_text(r, "spec.source.repoURL", &source.repo_url);
+        config_text(r, "spec.source.path", &source.path);
+        config_bool(r, "spec.source.directory.recurse", &source.recurse);
+        config_bool(r, "spec.source.directory.disableExtensionFilter", &source.any_extension);
+        read_glob(r, "spec.source.directory.include", &source.include);
+        read_glob(r, "spec.source.directory.exclude", &source.exclude);
+        read_revision(r, &source);
+        read_url(r, &source);
+        return source;
+}
+
+static void add_source(struct reader *r, struct config_app *app, struct config_source source) {
+        app->sources = config_grow(r->c, app->sources, app->source_count, sizeof source);
+        app->sources[app->source_count++] = source;
+}
+
+/* The name that it was given, else the repository's. */
+static struct str title_of(struct reader *r, const struct config_source *source) {
+        struct str name = { 0 };
+
+        config_text(r, "spec.source.name", &name);
+        return name.n ? name : name_from_url(source->repo_url, r->a);
+}
+
+/* Only gives values to Helm: nothing of it is rendered. */
+static bool is_for_values(const struct reader *r) {
+        return config_find(r, "spec.source.ref") && !config_find(r, "spec.source.path") && !config_find(r, "spec.source.chart");
+}
+
+static void read_element(struct reader *r, struct config_app *app, const struct value *element, size_t i) {
+        struct config_source source;
+
+        if (!value_is(element, VALUE_MAP)) {
+                reader_error(r, element->line, "spec.sources[%zu] must be a map, not a %s", i, value_kind_name(element->kind));
+                return;
+        }
+        r->alias.path = "spec.source";
+        r->alias.shown = arena_strf(r->a, "spec.sources[%zu]", i).p;
+        r->alias.value = element;
+        config_check_keys(r, keys, ARRAY_LEN(keys));
+        source = read_source(r);
+        source.title = title_of(r, &source);
+        if (!is_for_values(r))
+                add_source(r, app, source);
+        r->alias.value = NULL;
+}
+
+/* Two that are read at two revisions, or are of two repositories, and go by one name. */
+static bool shares_title(const struct config_app *app, size_t i) {
+        const struct config_source *s = &app->sources[i];
+
+        for (size_t k = 0; k < app->source_count; k++) {
+                const struct config_source *other = &app->sources[k];
+
+                if (str_eq(s->title, other->title) &&
+                    (!str_eq(s->repo_url, other->repo_url) || !str_eq(s->revision, other->revision)))
+                        return true;
+        }
+        return false;
+}
+
+static void settle_titles(struct reader *r, struct config_app *app) {
+        struct str *titles = arena_alloc(r->a, (app->source_count + 1) * sizeof *titles);
+
+        for (size_t i = 0; i < app->source_count; i++)
+                titles[i] = shares_title(app, i) ? arena_strf(r->a, "%.*s#%zu", STR_FMT(app->sources[i].title), i + 1)
+                                                 : app->sources[i].title;
+        for (size_t i = 0; i < app->source_count; i++)
+                app->sources[i].title = app->source_count > 1 ? titles[i] : STR("");
+}
+
+static void read_sources(struct reader *r, struct config_app *app, const struct value *list) {
+        if (!value_is(list, VALUE_LIST) || value_count(list) > CONFIG_MAX_SOURCES) {
+                reader_error(r, config_line(r, "spec.sources"), "spec.sources must be a list of at most %d sources",
+                             CONFIG_MAX_SOURCES);
+                return;
+        }
+        for (size_t i = 0; i < list->list.count; i++)
+                read_element(r, app, list->list.items[i], i);
+        if (app->source_count == 0 && !r->refused && !r->bad)
+                reader_refuse(r, config_line(r, "spec.sources"), "spec.sources: none of them has anything to render");
+        settle_titles(r, app);
+}
+
+/*
+ * As in Argo CD `sources` are what counts where there are both. Takes `source` out of the document then, and returns the
+ * list; NULL: there is no list.
+ */
+static const struct value *choose_sources(struct reader *r, struct manifest_object *o) {
+        static const struct str path[] = { { "spec", 4 }, { "source", 6 } };
+        const struct value *list = config_find(r, "spec.sources");
+
+        if (!list || (value_is(list, VALUE_LIST) && value_count(list) == 0))
+                return NULL;
+        if (config_find(r, "spec.source")) {
+                reader_irrelevant(r, config_line(r, "spec.source"), STR("spec.source"));
+                o->value = value_with_path(r->a, o->value, path, ARRAY_LEN(path), NULL);
+        }
+        return list;
 }
 
 static void read_destination(struct reader *r, struct config_app *app) {
@@ -229,6 +354,46 @@ static void read_compare_options(struct reader *r) {
         }
 }
 
+#define METADATA "spec.syncPolicy.managedNamespaceMetadata"
+
+static void add_metadata(struct reader *r, struct value_map_builder *b, const char *key, const char *path) {
+        const struct value *map = config_find(r, path);
+
+        for (size_t i = 0; value_is(map, VALUE_MAP) && i < map->map.count; i++) {
+                const struct value_member *m = &map->map.members[i];
+
+                if (!value_is(m->value, VALUE_STRING))
+                        reader_error(r, m->line, "%s.%.*s must be a string, not a %s", path, STR_FMT(m->key),
+                                     value_kind_name(m->value->kind));
+        }
+        if (map && !value_is(map, VALUE_MAP))
+                reader_error(r, config_line(r, path), "%s must be a map, not a %s", path, value_kind_name(map->kind));
+        else if (map)
+                value_map_add(b, str_from(key), map, 0);
+}
+
+/* As in Argo CD only with CreateNamespace=true: the namespace with these labels and annotations, and nothing else. */
+static void read_namespace_metadata(struct reader *r, struct config_app *app) {
+        struct value_map_builder metadata = { 0 }, object = { 0 };
+
+        add_metadata(r, &metadata, "labels", METADATA ".labels");
+        add_metadata(r, &metadata, "annotations", METADATA ".annotations");
+        value_map_add(&metadata, STR("name"), value_string(r->a, app->destination_namespace, 0), 0);
+        value_map_add(&object, STR("apiVersion"), value_stringc(r->a, "v1"), 0);
+        value_map_add(&object, STR("kind"), value_stringc(r->a, "Namespace"), 0);
+        value_map_add(&object, STR("metadata"), value_map_end(&metadata, r->a, 0), 0);
+        const struct value *namespace = value_map_end(&object, r->a, 0);
+
+        if (!config_find(r, METADATA) || r->bad)
+                return;
+        if (app->create_namespace && app->destination_namespace.n)
+                app->namespace_text = value_canonical(r->a, namespace);
+        else
+                reader_warn(r, config_line(r, METADATA), METADATA " does nothing without %s",
+                            app->create_namespace ? "spec.destination.namespace" : "the sync option CreateNamespace=true");
+        app->namespace_place = (struct config_place){ r->o->file, config_line(r, METADATA) };
+}
+
 /* Annotations of the Application document that are ours. */
 static void read_annotations(struct reader *r, struct config_app *app) {
         const struct value *v = value_path(r->o->value, "metadata", "annotations", EXTRA_PATHS, NULL);
@@ -238,8 +403,9 @@ static void read_annotations(struct reader *r, struct config_app *app) {
                 reader_error(r, v->line, "annotation " EXTRA_PATHS " takes remove or report");
 }
 
-void config_read_app(struct reader *r) {
+static void read_app(struct reader *r, struct manifest_object *o) {
         struct config_app app = config_app_default();
+        const struct value *list = choose_sources(r, o);
 
         app.name = r->o->name;
         app.ns = r->o->ns;
@@ -250,9 +416,13 @@ void config_read_app(struct reader *r) {
 
         config_check_keys(r, keys, ARRAY_LEN(keys));
         config_text(r, "spec.project", &app.project_name);
-        read_source(r, &app);
+        if (list)
+                read_sources(r, &app, list);
+        else
+                add_source(r, &app, read_source(r));
         read_destination(r, &app);
         read_policy(r, &app);
+        read_namespace_metadata(r, &app);
         read_annotations(r, &app);
         read_compare_options(r);
         app.own_rules = config_read_app_rules(r);
@@ -261,6 +431,15 @@ void config_read_app(struct reader *r) {
                 r->c->refused_count++;
         else if (!r->bad)
                 config_add_app(r->c, &app);
+}
+
+void config_read_app(struct reader *r) {
+        struct manifest_object o = *r->o;
+        const struct manifest_object *whole = r->o;
+
+        r->o = &o;
+        read_app(r, &o);
+        r->o = whole;
 }
 
 /* Flags. */
@@ -273,7 +452,7 @@ const struct option_def config_app_options[] = {
         { .name = "path", .type = OPTION_TEXT, .at = AT(path), .fallback = ".", .word = "DIR",
           .help = "folder with the manifests, from the root of the repository" },
         { .name = "revision", .type = OPTION_TEXT, .at = AT(revision), .word = "REV",
-          .help = "branch, tag or commit; HEAD when left out. 'diff' and 'adopt' take it with --config as well: in place of "
+          .help = "branch, tag, commit or range of versions; HEAD when left out. 'diff' and 'adopt' take it with --config as well: in place of "
                   "the targetRevision of the applications whose repository has it, the others are left out" },
         { .name = "name", .type = OPTION_TEXT, .at = AT(name), .max = 200, .word = "NAME",
           .help = "name of the application; the repository's when left out. Another folder or namespace is another "
@@ -302,30 +481,6 @@ const struct option_def config_app_options[] = {
 };
 const size_t config_app_option_count = ARRAY_LEN(config_app_options);
 
-/* "https://host/team/shop.git" gives "shop", and so does /srv/shop/.git; what no name can hold becomes "-". */
-static struct str name_from_url(struct str url, struct arena *a) {
-        size_t from;
-        char *p;
-
-        if (str_ends(url, STR(".git")))
-                url.n -= strlen(".git");
-        while (url.n > 0 && url.p[url.n - 1] == '/')
-                url.n--;
-        from = url.n;
-        while (from > 0 && url.p[from - 1] != '/')
-                from--;
-        url = str_sub(url, from, url.n);
-        p = arena_alloc(a, url.n + 1);
-        for (size_t i = 0; i < url.n; i++) {
-                char c = url.p[i];
-                bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-
-                p[i] = plain ? c : (c >= 'A' && c <= 'Z') ? (char)(c - 'A' + 'a') : '-';
-        }
-        p[url.n] = '\0';
-        return url.n ? (struct str){ p, url.n } : STR("app");
-}
-
 /* "." and "../shop" are the folder that they mean. */
 static struct str without_dots(struct str url, struct arena *a) {
         _cleanup_(mem_freep) char *real = NULL;
@@ -335,7 +490,7 @@ static struct str without_dots(struct str url, struct arena *a) {
         return real ? arena_str(a, str_from(real)) : url;
 }
 
-static int add_flag_credentials(struct config *c, const struct config_app *app, const struct config_app_flags *flags,
+static int add_flag_credentials(struct config *c, const struct config_source *source, const struct config_app_flags *flags,
                                 const struct config_repository *in_url, struct err *err) {
         struct config_repository repo = *in_url;
         struct str text;
@@ -349,18 +504,18 @@ static int add_flag_credentials(struct config *c, const struct config_app *app, 
                         return err_wrap(err, r, "--password-file");
                 repo.password = str_trim(text);
         }
-        repo.url = app->repo_url;
+        repo.url = source->repo_url;
         if (repo.username.n > 0 || repo.password.n > 0)
                 config_add_repository(c, &repo);
         return 0;
 }
 
 static int check_flags(const struct config *c, const struct config_app *app, struct err *err) {
-        int r = glob_check(app->include, err);
+        int r = glob_check(app->sources->include, err);
 
         if (r < 0)
                 return err_wrap(err, r, "--include");
-        r = glob_check(app->exclude, err);
+        r = glob_check(app->sources->exclude, err);
         if (r < 0)
                 return err_wrap(err, r, "--exclude");
         if (str_find(app->name, ':', 0) >= 0 || str_find(app->name, '/', 0) >= 0)
@@ -371,26 +526,30 @@ static int check_flags(const struct config *c, const struct config_app *app, str
 }
 
 int config_add_flags(struct config *c, const struct config_app_flags *flags, struct err *err) {
+        struct config_source *source = arena_alloc(c->arena, sizeof *source);
         struct config_app app = config_app_default();
         struct config_repository in_url;
         int r;
 
         if (flags->repo.n == 0)
                 return err_set(err, ERR_INVAL, "--repo is missing");
-        app.repo_url = without_dots(flags->repo, c->arena);
-        app.path = flags->path;
-        r = config_clean_source(&app, c->arena, &in_url, err);
+        *source = config_source_default();
+        source->repo_url = without_dots(flags->repo, c->arena);
+        source->path = flags->path;
+        r = config_clean_source(source, c->arena, &in_url, err);
         if (r < 0)
                 return r;
+        app.sources = source;
+        app.source_count = 1;
 
         app.from_flags = true;
         app.name_is_guessed = flags->name.n == 0;
-        app.name = flags->name.n ? arena_str(c->arena, flags->name) : name_from_url(app.repo_url, c->arena);
-        app.revision = arena_str(c->arena, flags->revision.n ? flags->revision : STR("HEAD"));
+        app.name = flags->name.n ? arena_str(c->arena, flags->name) : name_from_url(source->repo_url, c->arena);
+        source->revision = arena_str(c->arena, flags->revision.n ? flags->revision : STR("HEAD"));
         app.destination_namespace = arena_str(c->arena, flags->ns);
-        app.recurse = flags->recurse;
-        app.include = arena_str(c->arena, flags->include);
-        app.exclude = arena_str(c->arena, flags->exclude);
+        source->recurse = flags->recurse;
+        source->include = arena_str(c->arena, flags->include);
+        source->exclude = arena_str(c->arena, flags->exclude);
         app.create_namespace = flags->create_namespace;
         app.automated = !flags->no_sync;
         app.self_heal = flags->self_heal;
@@ -400,7 +559,7 @@ int config_add_flags(struct config *c, const struct config_app_flags *flags, str
         r = check_flags(c, &app, err);
         if (r < 0)
                 return r;
-        r = add_flag_credentials(c, &app, flags, &in_url, err);
+        r = add_flag_credentials(c, source, flags, &in_url, err);
         if (r < 0)
                 return r;
         config_add_app(c, &app);

@@ -18,6 +18,11 @@ struct reader {
         struct arena *a;                 /* c->arena */
         const struct manifest_object *o;
         struct str app;                  /* names the application in problems; empty for other documents */
+        struct {
+                const char *path;            /* "spec.source": stands for an element of a list … */
+                const char *shown;           /* "spec.sources[1]": … that is called so */
+                const struct value *value;
+        } alias;                         /* value NULL: none */
         bool refused;                    /* it holds something that is not implemented */
         bool bad;                        /* it has an error */
         struct str refusal;              /* the first thing that is not implemented, and where */
@@ -44,11 +49,13 @@ struct config_key {
         const char *reason; /* LATER: one clause */
 };
 
-/* Checks every key of the document against the table. Values that say "off" (null, false, "", 0, empty) never refuse. */
+/* Checks every key of the document, or of the alias, against the table. Values that say "off" (null, false, "", 0, empty) never refuse. */
 void config_check_keys(struct reader *r, const struct config_key *keys, size_t count);
 
 /* Typed reading, by a path with dots. Absent and null leave *ret as it is; another type is an error. */
 const struct value *config_find(const struct reader *r, const char *path);
+/* The path as a person knows it: below an alias that of the element. */
+const char *config_shown(const struct reader *r, const char *path);
 /* Of what is there: the key itself, or the map that lacks it. */
 uint32_t config_line(const struct reader *r, const char *path);
 void config_text(struct reader *r, const char *path, struct str *ret);
@@ -113,14 +120,15 @@ void config_read_known_hosts(struct reader *r);
 void config_add_app(struct config *c, const struct config_app *app);
 void config_add_repository(struct config *c, const struct config_repository *repo);
 
-/* The defaults of an application: HEAD, ".", Argo CD's retries. */
+/* The defaults of an application (Argo CD's retries), and of a source: HEAD, ".". */
 struct config_app config_app_default(void);
+struct config_source config_source_default(void);
 
 /*
  * Checks and normalises repository and path. UNSUPPORTED for a kind of repository that is known, INVAL for what is wrong.
  * A user and password inside the URL are given back (empty when there are none).
  */
-int config_clean_source(struct config_app *app, struct arena *a, struct config_repository *ret_inline,
+int config_clean_source(struct config_source *source, struct arena *a, struct config_repository *ret_inline,
                         struct err *err);
 
 /* config_file.c: the files that a path stands for: itself, or what lies in the folder, sorted. */

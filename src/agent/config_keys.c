@@ -18,6 +18,21 @@ struct walk {
         size_t count;
 };
 
+/* What follows the alias's path; NULL: the path is not below it. */
+static const char *below_alias(const struct reader *r, const char *path) {
+        size_t n = r->alias.value ? strlen(r->alias.path) : 0;
+
+        if (n == 0 || strncmp(path, r->alias.path, n) != 0 || (path[n] && path[n] != '.'))
+                return NULL;
+        return path + n;
+}
+
+const char *config_shown(const struct reader *r, const char *path) {
+        const char *rest = below_alias(r, path);
+
+        return rest ? arena_strf(r->a, "%s%s", r->alias.shown, rest).p : path;
+}
+
 static const struct config_key *find_key(const struct config_key *keys, size_t count, struct str path) {
         for (size_t i = 0; i < count; i++)
                 if (str_eqc(path, keys[i].path))
@@ -51,6 +66,10 @@ static bool is_off(const struct value *v) {
         }
 }
 
+static const char *shown_path(const struct walk *w, struct str path) {
+        return config_shown(w->r, arena_str(w->r->a, path).p);
+}
+
 static void unknown(struct walk *w, struct str path, uint32_t line) {
         const char *all[MAX_KEYS];
         size_t n = 0;
@@ -59,15 +78,17 @@ static void unknown(struct walk *w, struct str path, uint32_t line) {
         for (size_t i = 0; i < w->count && n < MAX_KEYS; i++)
                 all[n++] = w->keys[i].path;
         near = option_nearest(path, all, n);
-        reader_error(w->r, line, "unknown key %.*s%s%s%s", STR_FMT(path), near ? ", did you mean " : "",
-                     near ? near : "", near ? "?" : "");
+        reader_error(w->r, line, "unknown key %s%s%s%s", shown_path(w, path), near ? ", did you mean " : "",
+                     near ? config_shown(w->r, near) : "", near ? "?" : "");
 }
 
 static void classify(struct walk *w, const struct config_key *key, const struct value_member *m) {
+        const char *path = config_shown(w->r, key->path);
+
         if (key->class == SETTING_LATER && !is_off(m->value))
-                reader_refuse(w->r, m->line, "%s: %s", key->path, key->reason);
+                reader_refuse(w->r, m->line, "%s: %s", path, key->reason);
         if (key->class == SETTING_IRRELEVANT)
-                reader_irrelevant(w->r, m->line, str_from(key->path));
+                reader_irrelevant(w->r, m->line, str_from(path));
 }
 
 static void walk(struct walk *w, const struct value *map, struct str prefix);
@@ -82,7 +103,7 @@ static void visit(struct walk *w, const struct value_member *m, struct str prefi
                 if (value_is(m->value, VALUE_MAP))
                         walk(w, m->value, path);
                 else if (!value_is(m->value, VALUE_NULL))
-                        reader_error(w->r, m->line, "%.*s must be a map, not a %s", STR_FMT(path),
+                        reader_error(w->r, m->line, "%s must be a map, not a %s", shown_path(w, path),
                                      value_kind_name(m->value->kind));
         } else if (prefix.n > 0 || !find_key(common, ARRAY_LEN(common), path)) {
                 unknown(w, path, m->line);
@@ -98,16 +119,24 @@ static void walk(struct walk *w, const struct value *map, struct str prefix) {
 void config_check_keys(struct reader *r, const struct config_key *keys, size_t count) {
         struct walk w = { r, keys, count };
 
-        walk(&w, r->o->value, (struct str){ 0 });
+        if (r->alias.value)
+                walk(&w, r->alias.value, str_from(r->alias.path));
+        else
+                walk(&w, r->o->value, (struct str){ 0 });
 }
 
 /* Typed reading. */
 
 /* ret_line: where the member stands, or the nearest map around it that is there; untouched when there is neither. */
 static const struct value *find(const struct reader *r, const char *path, uint32_t *ret_line) {
-        const struct value *v = r->o->value;
-        struct str rest = str_from(path), key;
+        const char *below = below_alias(r, path);
+        const struct value *v = below ? r->alias.value : r->o->value;
+        struct str rest = str_from(below ? below : path), key;
 
+        if (below && v->line)
+                *ret_line = v->line;
+        if (below && rest.n > 0)
+                rest = str_sub(rest, 1, rest.n);
         while (str_next(&rest, '.', &key)) {
                 const struct value_member *m = value_member_find(v, key);
 
@@ -135,7 +164,7 @@ uint32_t config_line(const struct reader *r, const char *path) {
 }
 
 static void wrong_type(struct reader *r, const char *path, const char *what, const struct value *v) {
-        reader_error(r, config_line(r, path), "%s must be %s, not a %s", path, what, value_kind_name(v->kind));
+        reader_error(r, config_line(r, path), "%s must be %s, not a %s", config_shown(r, path), what, value_kind_name(v->kind));
 }
 
 void config_text(struct reader *r, const char *path, struct str *ret) {
@@ -168,7 +197,7 @@ void config_number(struct reader *r, const char *path, int64_t min, int64_t max,
         if (!value_is(v, VALUE_INT))
                 wrong_type(r, path, "a whole number", v);
         else if (v->i64 < min || v->i64 > max)
-                reader_error(r, config_line(r, path), "%s must be %lld to %lld", path, (long long)min, (long long)max);
+                reader_error(r, config_line(r, path), "%s must be %lld to %lld", config_shown(r, path), (long long)min, (long long)max);
         else
                 *ret = v->i64;
 }
@@ -181,7 +210,7 @@ void config_duration(struct reader *r, const char *path, int64_t *ret_ms) {
         if (!value_is(v, VALUE_STRING) && !value_is(v, VALUE_INT))
                 wrong_type(r, path, "a duration", v);
         else if (!duration_parse(value_is(v, VALUE_INT) ? value_canonical(r->a, v) : v->text, ret_ms))
-                reader_error(r, config_line(r, path), "%s must be a duration such as 5s or 3m", path);
+                reader_error(r, config_line(r, path), "%s must be a duration such as 5s or 3m", config_shown(r, path));
 }
 
 /* Texts. */

@@ -75,6 +75,26 @@ static const struct config_project *find_project(const struct config *c, struct 
         return NULL;
 }
 
+/* " https://…", where it is not clear which one is meant. */
+static const char *which(const struct config *c, const struct config_app *app, const struct config_source *source) {
+        return app->source_count > 1 ? arena_strf(c->arena, " %.*s", STR_FMT(source->repo_url)).p : "";
+}
+
+static bool permits_sources(struct config *c, struct config_app *app, const struct config_project *p) {
+        for (size_t i = 0; i < app->source_count; i++) {
+                const struct config_source *source = &app->sources[i];
+
+                if (repo_is_permitted(&p->source_repos, source->repo_url) ||
+                    config_has_repository_of(c, source->repo_url, app->project_name))
+                        continue;
+                refuse(c, app, app->source_count > 1 ? source->place : app->place,
+                       arena_strf(c->arena, "its project %.*s does not permit the repository%s", STR_FMT(p->name),
+                                  which(c, app, source)));
+                return false;
+        }
+        return true;
+}
+
 /* Without any AppProject, projects are not in use; with some, an unknown one may be a boundary that was left out. */
 static bool settle_project(struct config *c, struct config_app *app) {
         const struct config_project *p = app->from_flags ? NULL : find_project(c, app->project_name);
@@ -88,30 +108,33 @@ static bool settle_project(struct config *c, struct config_app *app) {
         else if (p->refusal.n > 0)
                 refuse(c, app, p->refusal_place, arena_strf(c->arena, "its project %.*s: %.*s", STR_FMT(p->name),
                                                             STR_FMT(p->refusal)));
-        else if (!repo_is_permitted(&p->source_repos, app->repo_url) &&
-                 !config_has_repository_of(c, app->repo_url, app->project_name))
-                refuse(c, app, app->place, arena_strf(c->arena, "its project %.*s does not permit the repository",
-                                                      STR_FMT(p->name)));
         else
-                return true;
+                return permits_sources(c, app, p);
         return false;
 }
 
-static bool settle_repository(struct config *c, struct config_app *app) {
-        const struct config_repository *repo = config_find_repository(c, app->repo_url,
+static bool settle_repository(struct config *c, struct config_app *app, struct config_source *source) {
+        const struct config_repository *repo = config_find_repository(c, source->repo_url,
                                                                       app->from_flags ? STR("") : app->project_name);
 
-        app->repository = repo;
-        if (!app->from_flags && !c->agent.allow_file_repositories && str_starts(app->repo_url, STR("file://"))) {
+        source->repository = repo;
+        if (!app->from_flags && !c->agent.allow_file_repositories && str_starts(source->repo_url, STR("file://"))) {
                 refuse(c, app, app->place, STR("repositories of this machine need --allow-file-repositories, or "
                                                "allowFileRepositories in the Agent document"));
                 return false;
         }
         if (repo && repo->refusal.n > 0) {
-                refuse(c, app, repo->refusal_place, arena_strf(c->arena, "its repository: %.*s",
-                                                               STR_FMT(repo->refusal)));
+                refuse(c, app, repo->refusal_place, arena_strf(c->arena, "its repository%s: %.*s",
+                                                               which(c, app, source), STR_FMT(repo->refusal)));
                 return false;
         }
+        return true;
+}
+
+static bool settle_repositories(struct config *c, struct config_app *app) {
+        for (size_t i = 0; i < app->source_count; i++)
+                if (!settle_repository(c, app, &app->sources[i]))
+                        return false;
         return true;
 }
 
@@ -151,6 +174,26 @@ static bool settle_namespaces(struct config *c, struct config_app *app) {
         return false;
 }
 
+/* Two that make one namespace would write over each other for ever: the first one's metadata count. */
+static void settle_namespace_metadata(struct config *c, struct config_app *app, size_t before) {
+        for (size_t i = 0; app->namespace_text.n && i < before; i++) {
+                const struct config_app *other = &c->apps[i];
+
+                if (other->suspended || !other->namespace_text.n ||
+                    !str_eq(other->destination_namespace, app->destination_namespace))
+                        continue;
+                if (!str_eq(other->namespace_text, app->namespace_text))
+                        config_add_problem(c, (struct config_problem){
+                                .severity = CONFIG_WARNING, .place = app->namespace_place,
+                                .app = config_app_title(app->ns, app->name, c->arena),
+                                .message = arena_strf(c->arena, "other metadata of namespace %.*s stand at %.*s, and those count",
+                                                      STR_FMT(app->destination_namespace),
+                                                      STR_FMT(config_place_text(other->namespace_place, c->arena))),
+                        });
+                app->namespace_text = STR("");
+        }
+}
+
 static bool settle_app(struct config *c, struct config_app *app, size_t before) {
         if (!settle_namespaces(c, app))
                 return false;
@@ -158,7 +201,7 @@ static bool settle_app(struct config *c, struct config_app *app, size_t before) 
                 refuse(c, app, app->place, STR("the installation id is no legal label value"));
                 return false;
         }
-        return settle_name(c, app, before) && settle_project(c, app) && settle_repository(c, app);
+        return settle_name(c, app, before) && settle_project(c, app) && settle_repositories(c, app);
 }
 
 /* First match wins: the application's own rules come before the agent's. */
@@ -195,8 +238,10 @@ void config_settle(struct config *c) {
                 settle_ignores(c, &app);
                 app.filter = c->filter;
                 app.known_fields = c->known_fields;
-                if (settle_app(c, &app, kept))
-                        c->apps[kept++] = app;
+                if (!settle_app(c, &app, kept))
+                        continue;
+                settle_namespace_metadata(c, &app, kept);
+                c->apps[kept++] = app;
         }
         c->app_count = kept;
 }

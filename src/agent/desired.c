@@ -1,7 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/desired.h"
 
+#include "git/refs.h"
 #include "manifest/order.h"
+
+struct str desired_revision_text(const struct git_id *commits, size_t count, struct arena *a) {
+        struct str text = { 0 };
+
+        for (size_t i = 0; i < count; i++) {
+                char hex[GIT_OID_HEX_BYTES + 1];
+
+                git_id_hex(&commits[i], hex);
+                text = arena_strf(a, "%.*s%s%s", STR_FMT(text), i ? "+" : "", hex);
+        }
+        return text;
+}
+
+bool desired_revision_read(struct str text, struct git_id *ret_commits, size_t count) {
+        struct str hex;
+        size_t n = 0;
+
+        while (str_next(&text, '+', &hex)) {
+                if (n == count || !git_id_from_hex(hex, &ret_commits[n++]))
+                        return false;
+        }
+        return n == count;
+}
 
 static void copy_object(struct desired_set *set, const struct manifest_object *o, enum desired_state state) {
         struct arena *a = set->arena;
@@ -19,9 +43,10 @@ static void copy_object(struct desired_set *set, const struct manifest_object *o
                 .rank = manifest_apply_rank(o->group, o->kind),
                 .state = state == DESIRED_OK && o->skip_reconcile ? DESIRED_SKIPPED : state,
                 .secret = o->secret,
-                .kept = manifest_is_kept(o),
+                .kept = manifest_is_kept(o) || o->along,
+                .along = o->along,
         };
-        set->created_namespaces |= manifest_is_namespace(o->group, o->kind);
+        set->from_git += !o->along;
 }
 
 static int in_apply_order(const void *a, const void *b) {
@@ -43,15 +68,19 @@ static struct manifest_problem *copy_problems(struct arena *a, const struct mani
         return all;
 }
 
-struct desired_set *desired_set_new(struct manifest_set *set, struct manifest_bound *bound, const struct git_id *commit,
-                                    bool keep_sources) {
-        size_t count = bound->object_count + bound->parked_count + bound->refused_count;
-        struct desired_set *d = mem_zalloc(sizeof *d);
+/* Of which commits it is. */
+static void set_revision(struct desired_set *d, const struct git_id *commits, size_t count) {
+        struct git_id *copy = arena_alloc(d->arena, (count + 1) * sizeof *copy);
 
-        d->commit = *commit;
-        d->complete = set->complete;
-        d->keep_sources = keep_sources;
-        d->arena = arena_new(0);
+        memcpy(copy, commits, count * sizeof *copy);
+        d->commits = copy;
+        d->commit_count = count;
+        d->revision = desired_revision_text(commits, count, d->arena);
+}
+
+static void copy_objects(struct desired_set *d, const struct manifest_bound *bound) {
+        size_t count = bound->object_count + bound->parked_count + bound->refused_count;
+
         d->objects = arena_alloc(d->arena, (count + 1) * sizeof *d->objects);
         for (size_t i = 0; i < bound->object_count; i++)
                 copy_object(d, &bound->objects[i], DESIRED_OK);
@@ -66,6 +95,18 @@ struct desired_set *desired_set_new(struct manifest_set *set, struct manifest_bo
                 if (d->objects[i].id.n)
                         map_set(d->by_id, d->objects[i].id, &d->objects[i]);
         }
+}
+
+struct desired_set *desired_set_new(struct manifest_set *set, struct manifest_bound *bound, const struct git_id *commits,
+                                    size_t commit_count, bool keep_sources) {
+        struct desired_set *d = mem_zalloc(sizeof *d);
+
+        d->arena = arena_new(0);
+        set_revision(d, commits, commit_count);
+        d->complete = set->complete;
+        d->empty_source = arena_str(d->arena, set->empty_part);
+        d->keep_sources = keep_sources;
+        copy_objects(d, bound);
         d->error_count = set->error_count + bound->error_count;
         d->errors = copy_problems(d->arena, set->errors, set->error_count, bound->errors, bound->error_count);
         d->warning_count = set->warning_count + bound->warning_count;

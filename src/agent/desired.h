@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The desired objects of one application at one revision, in the form the loop thread keeps: one compact record each,
+ * The desired objects of one application at one revision (a commit of each of its sources), in the form the loop thread keeps: one compact record each,
  * canonical text instead of trees. Made on a pool thread from a rendered and bound set.
  *
  * Invariants: immutable; records are sorted in apply order; ids are unique. Parked objects (kind not served) whose scope
@@ -35,16 +35,20 @@ struct desired {
         enum desired_state state;
         bool secret;
         bool kept;            /* protected from prune by its annotations */
+        bool along;           /* not from Git: what the application makes along with it, without marks, never pruned */
 };
 
 struct desired_set {
-        struct git_id commit;
+        const struct git_id *commits; /* one a source, in their order */
+        size_t commit_count;
+        struct str revision;  /* the same as text, see desired_revision_text() */
         struct desired *objects;
         size_t count;
+        size_t from_git;      /* how many of them are */
         struct map *by_id;    /* id → struct desired */
         bool complete;        /* false: some document could not be read, nothing may be pruned */
         bool stands_in;       /* the newest commit is another one that cannot be read: nothing may be pruned */
-        bool created_namespaces; /* holds a Namespace object */
+        struct str empty_source; /* title of one of several sources that has no objects: nothing may be pruned; empty: none */
         struct manifest_problem *errors; /* the render's and the binding's, worst first; texts in the arena */
         size_t error_count;
         struct manifest_problem *warnings;
@@ -59,10 +63,17 @@ struct desired_set {
  * Takes set and bound. With keep_sources they live as long as the result, for one-shot commands that show lines;
  * otherwise all that is needed is copied and they are freed.
  */
-struct desired_set *desired_set_new(struct manifest_set *set, struct manifest_bound *bound, const struct git_id *commit,
-                                    bool keep_sources);
+struct desired_set *desired_set_new(struct manifest_set *set, struct manifest_bound *bound, const struct git_id *commits,
+                                    size_t commit_count, bool keep_sources);
 void desired_set_free(struct desired_set *set);
 DEFINE_CLEANUP(struct desired_set *, desired_set_free)
+
+/*
+ * A revision as inventories and logs have it: 40 hex digits a commit, with "+" between those of several sources. Reading is
+ * false unless there are exactly `count`.
+ */
+struct str desired_revision_text(const struct git_id *commits, size_t count, struct arena *a);
+bool desired_revision_read(struct str text, struct git_id *ret_commits, size_t count);
 
 /* NULL: not desired. */
 const struct desired *desired_find(const struct desired_set *set, struct str id);

@@ -159,6 +159,8 @@ static unsigned flags_now(const struct op *op, unsigned old) {
 
         if (op->item->desired->kept)
                 flags |= INVENTORY_KEEP;
+        if (op->item->desired->along)
+                flags |= INVENTORY_ALONG;
         if (op->decision.has_scaler || hold_runs(op))
                 flags |= INVENTORY_SCALED;
         return flags;

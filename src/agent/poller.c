@@ -22,7 +22,9 @@ struct poll_subscription {
         struct poll_subscription *next;
         poll_fn fn;
         void *ctx;
-        bool told; /* the news at hand */
+        bool told;        /* the news at hand */
+        bool asked;       /* poll_look() was called: a look that was begun then or later is to be told */
+        int64_t asked_ms;
 };
 
 struct look;
@@ -113,8 +115,14 @@ static void look_free(struct look *k) {
         free(k);
 }
 
+static bool is_awaited(const struct poll_subscription *s) {
+        return s->asked && s->poll->looked_ms >= s->asked_ms;
+}
+
 static void tell(struct poll_subscription *s, const struct err *err) {
         s->told |= !err;
+        if (!err && is_awaited(s))
+                s->asked = false;
         s->fn(s->ctx, err ? NULL : &s->poll->news, err);
 }
 
@@ -126,9 +134,30 @@ static void tell_all(struct poll *p, const struct err *err) {
         }
 }
 
+static void tell_awaited(struct poll *p) {
+        for (struct poll_subscription *s = p->subscriptions, *next; s; s = next) {
+                next = s->next;
+                if (is_awaited(s))
+                        tell(s, NULL);
+        }
+}
+
+/* Does somebody wait for a look that was begun later than the one that has just succeeded? */
+static bool is_due_again(const struct poll *p) {
+        const struct poll_subscription *s = p->subscriptions;
+
+        while (s && !s->asked)
+                s = s->next;
+        return s && !p->failures;
+}
+
 static void schedule(struct poll *p) {
         int64_t ms = p->poller->poll_ms;
 
+        if (is_due_again(p)) {
+                loop_timer_start(p->timer, 0);
+                return;
+        }
         if (!ms)
                 return;
         if (p->failures) {
@@ -173,6 +202,8 @@ static void succeeded(struct poll *p, struct look *k) {
         }
         if (k->changed || recovered)
                 tell_all(p, NULL);
+        else
+                tell_awaited(p);
 }
 
 static void look_done(void *ctx, bool cancelled) {
@@ -305,7 +336,7 @@ struct poll_subscription *poller_subscribe(struct poller *poller, struct str rem
                 map_set(poller->polls, buf_str(&key), p);
         }
         struct poll_subscription *s = mem_zalloc(sizeof *s);
-        *s = (struct poll_subscription){ p, p->subscriptions, fn, ctx, false };
+        *s = (struct poll_subscription){ .poll = p, .next = p->subscriptions, .fn = fn, .ctx = ctx };
         p->subscriptions = s;
         loop_timer_start(p->timer, 0);
         return s;
@@ -345,6 +376,12 @@ void poll_release(struct poll_hold *hold) {
 
 void poll_forget(struct poll_subscription *s) {
         s->poll->forgotten = true;
+}
+
+void poll_look(struct poll_subscription *s) {
+        s->asked = true;
+        s->asked_ms = loop_now_ms(s->poll->poller->loop);
+        loop_timer_start(s->poll->timer, 0);
 }
 
 void poll_now(struct poll_subscription *s) {

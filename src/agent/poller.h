@@ -70,6 +70,9 @@ void poll_release(struct poll_hold *hold);
 /* The next look fetches its commit and tells it again, known or not: it could not be read. */
 void poll_forget(struct poll_subscription *s);
 
+/* Looks now, and when that succeeds tells the news, known or not: what is told was so after this call. */
+void poll_look(struct poll_subscription *s);
+
 /* Looks now. */
 void poll_now(struct poll_subscription *s);
 /* When the last look that succeeded was begun, by the loop's clock: what was pushed before is told. 0: none has. */

@@ -126,16 +126,14 @@ static void add_app(const struct view *v, size_t at) {
         agent_app_revision(v->report->agent, at, &rev);
         for (size_t i = 0; i < v->report->count; i++)
                 count += v->report->objects[i]->app == app;
-        if (!rev.commit[0])
+        if (!rev.count)
                 return;
         if (v->out->n)
                 buf_addch(v->out, '\n');
         text_add(v->out, app_config(app)->name);
         buf_addc(v->out, "  ");
-        text_add(v->out, words_ref(rev.ref));
-        buf_addf(v->out, " @ %.7s  \"", rev.commit);
-        text_add_cut(v->out, rev.subject, 50);
-        buf_addf(v->out, "\"   %zu %s in Git\n", count, view_plural(count, "object", "objects"));
+        words_revision_line(app, &rev, v->out);
+        buf_addf(v->out, "   %zu %s in Git\n", count, view_plural(count, "object", "objects"));
         if (count)
                 add_table(v, app);
 }

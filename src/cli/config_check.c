@@ -66,7 +66,15 @@ static struct str policy_text(const struct config_app *app, struct arena *a) {
 }
 
 static struct str source_text(const struct config_app *app, struct arena *a) {
-        return arena_strf(a, "%.*s %.*s @ %.*s", STR_FMT(app->repo_url), STR_FMT(app->path), STR_FMT(app->revision));
+        struct str text = { 0 };
+
+        for (size_t i = 0; i < app->source_count; i++) {
+                const struct config_source *s = &app->sources[i];
+
+                text = arena_strf(a, "%.*s%s%.*s%s%.*s %.*s @ %.*s", STR_FMT(text), i ? " + " : "", STR_FMT(s->title),
+                                  s->title.n ? " " : "", STR_FMT(s->repo_url), STR_FMT(s->path), STR_FMT(s->revision));
+        }
+        return text;
 }
 
 /* "apps/Deployment web-* in shop" */

@@ -53,7 +53,7 @@ static void on_revision(void *ctx, struct app *app, const struct agent_revision 
         _cleanup_(buf_done) struct buf problem = buf_make(16 * 1024);
 
         (void)app;
-        memcpy(t->in_force, r->commit, sizeof t->in_force);
+        snprintf(t->in_force, sizeof t->in_force, "%.*s", STR_FMT(r->text));
         if (!rejected)
                 t->objects = set->count;
         if (rejected) {

@@ -79,9 +79,9 @@ void demo_live_revision(struct demo *d, const struct agent_revision *r, const st
         if (rejected) {
                 if (set && set->error_count)
                         manifest_problem_print(&set->errors[0], &text);
-                buf_addf(&text, " · nothing applied, %.*s stays in force", SHORT_OID, r->commit);
+                buf_addf(&text, " · nothing applied, %.*s stays in force", SHORT_OID, r->text.n ? r->text.p : "");
         } else {
-                buf_addf(&text, "main @ %.*s  \"%.*s\"", SHORT_OID, r->commit, STR_FMT(r->subject));
+                buf_addf(&text, "main @ %.*s  \"%.*s\"", SHORT_OID, r->text.p, STR_FMT(r->commits[0].subject));
         }
         line(d, rejected ? SCREEN_BAD : SCREEN_PLAIN, STR("commit"), buf_str(&text));
 }

@@ -134,6 +134,54 @@ static void on_timeout(void *ctx) {
         loop_stop(o->session.loop);
 }
 
+/* A commit of 40 digits is taken at its word until it is fetched. */
+static bool has_revision(const struct oneshot *o, const struct config_source *from, struct str word) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct git_deadline d = { git_now_ms() + o->session.config->agent.git_timeout_ms, NULL };
+        struct git_source *source = NULL;
+        struct git_revision rev;
+        int r = agent_open_remote(o->session.config, from, &source, NULL);
+
+        if (r >= 0)
+                r = git_source_resolve(source, word, d, a, &rev, NULL);
+        if (r >= 0)
+                r = git_source_fetch(source, &rev, d, NULL);
+        git_source_free(source);
+        return r >= 0;
+}
+
+/* What cannot be asked keeps its own revision: the agent tells why it cannot. */
+static bool takes_revision(const struct oneshot *o, struct config_app *app) {
+        bool taken = false;
+
+        for (size_t i = 0; i < app->source_count; i++) {
+                if (!has_revision(o, &app->sources[i], o->session.revision))
+                        continue;
+                app->sources[i].revision = o->session.revision;
+                taken = true;
+        }
+        return taken;
+}
+
+static int choose_revisions(struct oneshot *o, struct err *err) {
+        struct config *c = o->session.config;
+        size_t left_out = 0;
+
+        for (size_t i = 0; o->session.revision.n && i < c->app_count; i++) {
+                _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
+
+                if (c->apps[i].source_count == 1 || takes_revision(o, &c->apps[i]))
+                        continue;
+                c->apps[i].suspended = true;
+                left_out++;
+                buf_addf(&line, "%.*s is left out: none of its sources' repositories has it", STR_FMT(c->apps[i].name));
+                session_say(buf_str(&line));
+        }
+        if (!left_out || left_out < c->app_count)
+                return 0;
+        return err_set(err, ERR_NOTFOUND, "--revision %.*s: no repository has it", STR_FMT(o->session.revision));
+}
+
 int oneshot_open(struct oneshot *o, struct err *err) {
         static const struct agent_hooks hooks = { on_outcome,  on_waiting, on_revision, on_settled,
                                                   on_observed, on_trouble, on_remark };
@@ -143,6 +191,8 @@ int oneshot_open(struct oneshot *o, struct err *err) {
         int r = session_connect(&o->session, err);
 
         o->hooks = agent_hooks_completed(&o->hooks);
+        if (r == 0)
+                r = choose_revisions(o, err);
         if (r == 0)
                 r = agent_new(o->session.loop, o->session.transport, o->session.config, &options, &hooks, o, &o->agent, err);
         if (r < 0)
@@ -169,7 +219,7 @@ static bool is_there(const struct oneshot *o, const struct config_app *app, stru
         struct git_deadline d = { git_now_ms() + s->config->agent.git_timeout_ms, NULL };
         struct git_source *source = NULL;
         struct git_revision rev;
-        int r = agent_open_remote(s->config, app, &source, err);
+        int r = agent_open_remote(s->config, app->sources, &source, err);
 
         if (r >= 0)
                 r = git_source_resolve(source, s->own_revisions[app - s->config->apps], d, a, &rev, err);

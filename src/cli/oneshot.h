@@ -29,7 +29,11 @@ struct oneshot {
         struct err err;              /* why it could not be done; code 0 otherwise */
 };
 
-/* Connects and starts; on success call loop via oneshot_run(). */
+/*
+ * Connects and starts; on success call loop via oneshot_run(). Of an application of several sources --revision stands in for
+ * the targetRevision of those whose repository has it; is there none, the application is told on stderr as left out.
+ * NOTFOUND when that leaves none.
+ */
 int oneshot_open(struct oneshot *o, struct err *err);
 /* Runs until the end; o->err, o->timed_out and o->rejected say how it ended. */
 void oneshot_run(struct oneshot *o);

@@ -13,6 +13,7 @@
 #include "diff/text.h"
 #include "git/deadline.h"
 #include "git/remote.h"
+#include "manifest/join.h"
 
 #define OUTPUT_MAX_BYTES (256 * 1024 * 1024)
 
@@ -63,26 +64,47 @@ static void print_problems(const struct manifest_problem *problems, size_t count
         }
 }
 
-static int render(const struct config *c, const struct config_app *app, int output, struct err *err) {
+static int render_source(const struct config *c, const struct config_app *app, const struct config_source *from,
+                         struct manifest_set **ret_set, struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        _cleanup_(manifest_set_freep) struct manifest_set *set = NULL;
         struct git_deadline d = { git_now_ms() + c->agent.git_timeout_ms, NULL };
-        struct manifest_source spec = {
-                .path = app->path, .recurse = app->recurse, .include = app->include, .exclude = app->exclude,
-                .any_extension = app->any_extension, .default_namespace = app->destination_namespace,
-                .strict_yaml = c->agent.strict_yaml,
-        };
+        struct manifest_source spec = agent_manifest_source(c, app, from);
         struct git_source *source = NULL;
         struct git_revision rev;
-        int r = agent_open_remote(c, app, &source, err);
+        int r = agent_open_remote(c, from, &source, err);
 
         if (r >= 0)
-                r = git_source_resolve(source, app->revision, d, a, &rev, err);
+                r = git_source_resolve(source, from->revision, d, a, &rev, err);
         if (r >= 0)
                 r = git_source_fetch(source, &rev, d, err);
         if (r >= 0)
-                r = manifest_render(source, &rev.commit, &spec, NULL, d, &set, err);
+                r = manifest_render(source, &rev.commit, &spec, NULL, d, ret_set, err);
         git_source_free(source);
+        return r < 0 && from->title.n ? err_wrap(err, r, "source %.*s", STR_FMT(from->title)) : r;
+}
+
+static int render_sources(const struct config *c, const struct config_app *app, struct manifest_set **ret_set,
+                          struct err *err) {
+        struct manifest_part parts[CONFIG_MAX_SOURCES];
+        size_t n = 0;
+        int r = 0;
+
+        while (n < app->source_count && (r = render_source(c, app, &app->sources[n], &parts[n].set, err)) >= 0) {
+                parts[n].title = app->sources[n].title;
+                n++;
+        }
+        if (r >= 0)
+                return manifest_join(parts, n, app->destination_namespace, ret_set, err);
+        while (n > 0)
+                manifest_set_free(parts[--n].set);
+        return r;
+}
+
+static int render(const struct config *c, const struct config_app *app, int output, struct err *err) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(manifest_set_freep) struct manifest_set *set = NULL;
+        int r = render_sources(c, app, &set, err);
+
         if (r < 0)
                 return err_wrap(err, r, "%.*s", STR_FMT(app->name));
 

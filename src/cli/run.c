@@ -125,6 +125,16 @@ static void log_problems(const struct desired_set *set, const char *app) {
         }
 }
 
+/* A text of each commit, " + " between those of several sources. */
+static const char *each(const struct agent_revision *r, size_t at, struct arena *a) {
+        struct str all = { 0 };
+
+        for (size_t i = 0; i < r->count; i++)
+                all = arena_strf(a, "%.*s%s%.*s", STR_FMT(all), i ? " + " : "",
+                                 STR_FMT(*(const struct str *)((const char *)&r->commits[i] + at)));
+        return text(a, all);
+}
+
 static void on_revision(void *ctx, struct app *app, const struct agent_revision *r, const struct desired_set *set,
                         const struct err *rejected) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
@@ -134,11 +144,12 @@ static void on_revision(void *ctx, struct app *app, const struct agent_revision 
         log_problems(set, name);
         if (rejected)
                 log_event(LOG_ERROR, "render", "commit not applied", "app", name, "err", rejected->msg, "in_force",
-                          r->commit[0] ? r->commit : "nothing", NULL);
+                          r->count ? text(a, r->text) : "nothing", NULL);
         else
                 log_event(r->stands_in ? LOG_WARN : LOG_INFO, "render",
-                          r->stands_in ? "the commit that was applied last stands in" : "commit in force", "app", name, "commit", r->commit, "ref", text(a, r->ref),
-                          "subject", text(a, r->subject), "objects", arena_strf(a, "%zu", set->count).p, NULL);
+                          r->stands_in ? "the commit that was applied last stands in" : "commit in force", "app", name, "commit", text(a, r->text), "ref",
+                          each(r, offsetof(struct agent_commit, ref), a), "subject",
+                          each(r, offsetof(struct agent_commit, subject), a), "objects", arena_strf(a, "%zu", set->count).p, NULL);
 }
 
 /* Events that change nothing settle an application again and again: only what differs from the last line is told. */

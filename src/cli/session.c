@@ -148,7 +148,7 @@ static int check_app_flags(const struct session *s, struct err *err) {
         return 0;
 }
 
-/* Which of their repositories have it is known when Git was asked. */
+/* Which of their repositories have it is known when Git was asked; for several sources oneshot_open() asks. */
 static void set_revision(struct session *s) {
         struct str *own;
 
@@ -158,8 +158,11 @@ static void set_revision(struct session *s) {
         s->revision = s->app_flags.revision;
         s->own_revisions = own;
         for (size_t i = 0; i < s->config->app_count; i++) {
-                own[i] = s->config->apps[i].revision;
-                s->config->apps[i].revision = s->revision;
+                struct config_app *app = &s->config->apps[i];
+
+                own[i] = app->sources->revision;
+                if (app->source_count == 1)
+                        app->sources->revision = s->revision;
         }
 }
 

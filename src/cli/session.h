@@ -31,7 +31,7 @@ struct session {
         bool only_files;        /* set before: documents of the cluster are not waited for */
         bool takes_revision;    /* set before: --revision is for applications of documents as well */
         struct str revision;    /* what stands in for theirs; empty: nothing does */
-        const struct str *own_revisions; /* then: theirs, in the order of config->apps */
+        const struct str *own_revisions; /* then: theirs (of each the first source's), in the order of config->apps */
         int argc;               /* what it was configured from: session_reread() */
         char **argv;
         const struct option_group *own;

@@ -434,15 +434,25 @@ static void print_problems(struct show *s, const struct manifest_problem *proble
         }
 }
 
+/* " at `main`" and a line with the commit; of several sources a line with its name, too. */
+static void add_plan_commit(struct show *s, const struct config_source *source, const struct agent_commit *commit) {
+        if (source->title.n) {
+                buf_addc(&s->out, "\n\n");
+                diff_print_code(source->title, &s->out);
+        }
+        buf_addc(&s->out, " at ");
+        diff_print_code(words_ref(commit->ref), &s->out);
+        buf_addf(&s->out, "%s`%.*s` ", source->title.n ? ": " : "\n\n", SHORT_OID, commit->id);
+        diff_print_code(commit->subject, &s->out);
+}
+
 static void add_plan_head(struct show *s, const struct app *app, const struct agent_revision *r,
                           const struct desired_set *set) {
         buf_addc(&s->out, "## ");
         diff_print_code(app_config(app)->name, &s->out);
-        buf_addc(&s->out, " at ");
-        diff_print_code(words_ref(r->ref), &s->out);
-        buf_addf(&s->out, "\n\n`%.*s` ", SHORT_OID, r->commit);
-        diff_print_code(r->subject, &s->out);
-        buf_addf(&s->out, " · %zu %s in Git\n\n", set->count, plural(set->count, "object", "objects"));
+        for (size_t i = 0; i < r->count; i++)
+                add_plan_commit(s, &app_config(app)->sources[i], &r->commits[i]);
+        buf_addf(&s->out, " · %zu %s in Git\n\n", set->from_git, plural(set->from_git, "object", "objects"));
         flush(s);
 }
 
@@ -465,7 +475,7 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
         }
         assert(set); /* it is in force */
         s->totals.failed += set->error_count;
-        if (!set->count && !set->error_count)
+        if (!set->from_git && !set->error_count)
                 say_nothing(app);
         if (s->format == SHOW_MARKDOWN)
                 add_plan_head(s, app, r, set);
@@ -473,10 +483,8 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
                 return;
         text_add(&s->out, app_config(app)->name);
         buf_addf(&s->out, "  ");
-        text_add(&s->out, words_ref(r->ref));
-        buf_addf(&s->out, " @ %.*s  \"", SHORT_OID, r->commit);
-        text_add_cut(&s->out, r->subject, 50);
-        buf_addf(&s->out, "\"   %zu %s\n", set->count, plural(set->count, "object", "objects"));
+        words_revision_line(app, r, &s->out);
+        buf_addf(&s->out, "   %zu %s\n", set->from_git, plural(set->from_git, "object", "objects"));
         flush(s);
 }
 

@@ -80,9 +80,22 @@ static void add_cell(struct buf *row, struct str text, size_t columns) {
         buf_addch(row, ' ');
 }
 
+/* The commits of several sources stand there as "1a2b3c4+5d6e7f8". */
+static struct str revisions_of(const struct value *list, struct arena *a) {
+        struct str text = { 0 };
+
+        for (size_t i = 0; i < value_count(list); i++)
+                text = arena_strf(a, "%.*s%s%.*s", STR_FMT(text), i ? "+" : "",
+                                  STR_FMT(str_sub(value_text(value_getc(list->list.items[i], "commit")), 0, 7)));
+        return text;
+}
+
 static struct str revision_of(const struct value *row, struct arena *a) {
+        const struct value *revisions = value_getc(row, "revisions");
         struct str ref = words_ref(value_text(value_getc(row, "ref")));
 
+        if (value_is(revisions, VALUE_LIST))
+                return revisions_of(revisions, a);
         if (!ref.n)
                 return STR("-");
         return arena_strf(a, "%.*s @ %.*s", STR_FMT(ref), STR_FMT(str_sub(value_text(value_getc(row, "commit")), 0, 7)));

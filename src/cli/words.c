@@ -5,6 +5,7 @@
 #include "diff/text.h"
 
 #define SHORT_OID 7
+#define SUBJECT_CHARACTERS 50
 
 bool words_on_terminal(int fd) {
         const char *term = getenv("TERM");
@@ -57,12 +58,35 @@ struct str words_ref(struct str ref) {
         return ref.n == GIT_OID_HEX_BYTES ? str_sub(ref, 0, SHORT_OID) : ref;
 }
 
-struct str words_nothing(const struct config_app *app, struct arena *a) {
-        bool globs = app->include.n || app->exclude.n;
+void words_revision(const struct app *app, const struct agent_revision *r, struct buf *out) {
+        const struct config_source *sources = app_config(app)->sources;
 
-        return arena_strf(a, "there is no manifest in the folder \"%.*s\"%s%s", STR_FMT(app->path),
+        for (size_t i = 0; i < r->count; i++)
+                buf_addf(out, "%s%.*s%s%.*s @ %.*s", i ? " + " : "", STR_FMT(sources[i].title),
+                         sources[i].title.n ? " " : "", STR_FMT(words_ref(r->commits[i].ref)), SHORT_OID, r->commits[i].id);
+}
+
+void words_revision_line(const struct app *app, const struct agent_revision *r, struct buf *out) {
+        _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
+
+        words_revision(app, r, &line);
+        text_add(out, buf_str(&line));
+        if (r->count != 1)
+                return;
+        buf_addc(out, "  \"");
+        text_add_cut(out, r->commits[0].subject, SUBJECT_CHARACTERS);
+        buf_addc(out, "\"");
+}
+
+struct str words_nothing(const struct config_app *app, struct arena *a) {
+        const struct config_source *source = &app->sources[0];
+        bool globs = source->include.n || source->exclude.n;
+
+        if (app->source_count > 1)
+                return arena_strf(a, "there is no manifest in the folders of its %zu sources", app->source_count);
+        return arena_strf(a, "there is no manifest in the folder \"%.*s\"%s%s", STR_FMT(source->path),
                           globs ? " that the globs let through" : "",
-                          app->recurse ? "" : "; the folders below it are not read (--recurse, directory.recurse)");
+                          source->recurse ? "" : "; the folders below it are not read (--recurse, directory.recurse)");
 }
 
 uint32_t words_line(const struct outcome *o, struct field_path path) {

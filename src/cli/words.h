@@ -5,7 +5,7 @@
 #ifndef TRUCE_CLI_WORDS_H
 #define TRUCE_CLI_WORDS_H
 
-#include "agent/app.h"
+#include "agent/agent.h"
 #include "diff/compare.h"
 
 /* Is it a terminal that knows more than lines of text? TERM=dumb does not. */
@@ -21,6 +21,11 @@ const char *words_outcome(enum outcome_kind kind);
 
 /* "main" of "refs/heads/main", "v1" of "refs/tags/v1"; a commit's first seven digits; else the ref. Borrowed. */
 struct str words_ref(struct str ref);
+
+/* "main @ 1a2b3c4", without the commit's subject; of several sources "infra main @ 1a2b3c4 + shop v1.2 @ 5d6e7f8". */
+void words_revision(const struct app *app, const struct agent_revision *r, struct buf *out);
+/* The same, and of a single source: two blanks and the subject in quotes, cut. Fit for a terminal. */
+void words_revision_line(const struct app *app, const struct agent_revision *r, struct buf *out);
 
 /* What to say of an application for which Git has no object at all: most often the folder is not the one that was meant. */
 struct str words_nothing(const struct config_app *app, struct arena *a);

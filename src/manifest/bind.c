@@ -117,6 +117,7 @@ static void warn_excluded(struct binder *k, const struct manifest_object *o) {
 /* Puts one object of the set where it belongs; those without a scope stay unbound among `objects` until they are parted. */
 static void bind_object(struct binder *k, const struct manifest_object *in) {
         enum manifest_scope scope = served_scope(k, in);
+        struct manifest_binding without_marks = *k->b;
         struct manifest_object o;
         struct err err;
         bool warned;
@@ -127,7 +128,9 @@ static void bind_object(struct binder *k, const struct manifest_object *in) {
                 object_list_add(&k->objects, in);
                 return;
         }
-        if (manifest_bind_scope(in, scope == MANIFEST_SCOPE_NAMESPACED, k->b, k->a, &o, &warned, &err) < 0) {
+        without_marks.tracking = NULL;
+        if (manifest_bind_scope(in, scope == MANIFEST_SCOPE_NAMESPACED, in->along ? &without_marks : k->b, k->a, &o, &warned,
+                                &err) < 0) {
                 refuse(k, in, &err);
                 return;
         }
@@ -183,7 +186,7 @@ struct manifest_bound *manifest_bind(const struct manifest_set *set, const struc
                 bind_object(&k, &set->objects[i]);
         for (size_t i = 0; i < set->refused_count; i++)
                 bind_refused(&k, &set->refused[i]);
-        refuse_duplicates(&k.objects, &k.refused, b->default_namespace, &k.errors, k.a);
+        settle_duplicates(&k.objects, &k.refused, b->default_namespace, &k.errors, &k.warnings, k.a);
         part_parked(&k);
         sort(&k.objects);
         sort(&k.parked);

@@ -7,7 +7,7 @@ struct entry {
         struct str ns;
         bool fine;      /* in `objects` */
         bool duplicate;
-        bool extra;     /* not the first of its key */
+        bool extra;     /* not the first of its key, or an earlier source's */
 };
 
 static int cmp_key(const struct entry *a, const struct entry *b) {
@@ -24,6 +24,8 @@ static int cmp_entry(const void *x, const void *y) {
         const struct entry *a = x, *b = y;
         int r = cmp_key(a, b);
 
+        if (r == 0 && a->o->source != b->o->source)
+                return a->o->source < b->o->source ? -1 : 1;
         if (r == 0)
                 r = str_cmp(a->o->file, b->o->file);
         if (r == 0 && a->o->line != b->o->line)
@@ -53,17 +55,48 @@ static void report(const struct entry *first, const struct entry *second, struct
         });
 }
 
-static bool mark(struct entry *entries, size_t count, struct problem_list *errors, struct arena *a) {
+static void report_outdone(const struct entry *loser, const struct entry *winner, struct problem_list *warnings,
+                           struct arena *a) {
+        bool along = loser->o->along;
+
+        problem_list_add(warnings, (struct manifest_problem){
+                .file = winner->o->file,
+                .line = winner->o->line,
+                .object = manifest_title(winner->o, a),
+                .message = arena_strf(a, "%s, too, at %.*s:%u: %s", along ? "the application says what it is" : "an earlier source has it",
+                                      STR_FMT(loser->o->file), loser->o->line,
+                                      along ? "what Git has counts" : "the later one counts"),
+        });
+}
+
+/* Entries of one key. Those of the last source are at the end. */
+static void mark_key(struct entry *entries, size_t count, struct problem_list *errors, struct problem_list *warnings,
+                     struct arena *a) {
+        unsigned last = entries[count - 1].o->source;
         size_t first = 0;
+
+        while (entries[first].o->source != last)
+                first++;
+        for (size_t i = 0; i < first; i++) {
+                entries[i].extra = true;
+                report_outdone(&entries[i], &entries[first], warnings, a);
+        }
+        for (size_t i = first + 1; i < count; i++) {
+                entries[first].duplicate = entries[i].duplicate = entries[i].extra = true;
+                report(&entries[first], &entries[i], errors, a);
+        }
+}
+
+static bool mark(struct entry *entries, size_t count, struct problem_list *errors, struct problem_list *warnings,
+                 struct arena *a) {
         bool any = false;
 
-        for (size_t i = 1; i < count; i++) {
-                if (cmp_key(&entries[first], &entries[i]) != 0) {
-                        first = i;
-                        continue;
-                }
-                entries[first].duplicate = entries[i].duplicate = entries[i].extra = any = true;
-                report(&entries[first], &entries[i], errors, a);
+        for (size_t from = 0, to; from < count; from = to) {
+                to = from + 1;
+                while (to < count && cmp_key(&entries[from], &entries[to]) == 0)
+                        to++;
+                any |= to - from > 1;
+                mark_key(&entries[from], to - from, errors, warnings, a);
         }
         return any;
 }
@@ -82,15 +115,15 @@ static void rebuild(const struct entry *entries, size_t count, struct object_lis
         *refused = bad;
 }
 
-void refuse_duplicates(struct object_list *objects, struct object_list *refused, struct str default_ns,
-                       struct problem_list *errors, struct arena *a) {
+void settle_duplicates(struct object_list *objects, struct object_list *refused, struct str default_ns,
+                       struct problem_list *errors, struct problem_list *warnings, struct arena *a) {
         struct entry *entries = mem_alloc((objects->count + refused->count + 1) * sizeof(*entries));
         size_t count = 0;
 
         add_entries(entries, &count, objects, default_ns, true);
         add_entries(entries, &count, refused, default_ns, false);
         qsort(entries, count, sizeof(*entries), cmp_entry);
-        if (mark(entries, count, errors, a))
+        if (mark(entries, count, errors, warnings, a))
                 rebuild(entries, count, objects, refused);
         free(entries);
 }

@@ -9,10 +9,13 @@
 
 /*
  * Finds objects of one key (group, kind, namespace, name) in both lists together; an unbound object without a namespace
- * counts as in `default_ns`. All of them leave `objects`; the first by file and line stays, in `refused`; each of the
- * others makes an error that names both places.
+ * counts as in `default_ns`.
+ *  - Of several sources (manifest_object.source) only the last one's count, as in Argo CD (RepeatedResourceWarning); each
+ *    of the others leaves its list with a warning that names both places.
+ *  - Of one source all of them leave `objects`; the first by file and line stays, in `refused`; each of the others makes
+ *    an error that names both places.
  */
-void refuse_duplicates(struct object_list *objects, struct object_list *refused, struct str default_ns,
-                       struct problem_list *errors, struct arena *a);
+void settle_duplicates(struct object_list *objects, struct object_list *refused, struct str default_ns,
+                       struct problem_list *errors, struct problem_list *warnings, struct arena *a);
 
 #endif

@@ -34,8 +34,10 @@ struct manifest_object {
         struct str id;          /* bound: "group/Kind/namespace/name", the inventory's id; else empty */
         struct str canonical;   /* bound: canonical text of value; else empty */
         const struct value *value;
-        struct str file;        /* path from the root of the repository */
+        struct str file;        /* path from the root of the repository; of several sources "title:path" */
         uint32_t line;          /* where the object begins in it */
+        bool along;             /* not from Git: what the application makes along with it. No marks, never pruned */
+        unsigned source;        /* number of the source, when several were joined (join.h) */
         const struct yaml_note *duplicate_keys; /* keys the document has twice, last one won */
         size_t duplicate_key_count;
         bool bound;

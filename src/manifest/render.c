@@ -33,6 +33,9 @@ void manifest_set_free(struct manifest_set *set) {
                 return;
         for (size_t i = 0; i < set->blob_count; i++)
                 manifest_blob_unref(set->blobs[i]);
+        for (size_t i = 0; i < set->part_count; i++)
+                manifest_set_free(set->parts[i]);
+        free(set->parts);
         free(set->blobs);
         free(set->objects);
         free(set->refused);
@@ -234,6 +237,7 @@ static int add_file(struct rendering *r, const struct input *in, struct err *err
         int code;
 
         r->set->file_count++;
+        r->set->bytes += in->bytes;
         if (r->cache && r->git)
                 blob = manifest_cache_find(r->cache, &in->blob, format_of(in->path));
         if (!blob) {
@@ -270,7 +274,7 @@ static void sort(void *items, size_t count, size_t size, int (*cmp)(const void *
 static struct manifest_set *rendering_end(struct rendering *r) {
         struct manifest_set *set = TAKE_PTR(r->set);
 
-        refuse_duplicates(&r->objects, &r->refused, r->source->default_namespace, &r->errors, set->arena);
+        settle_duplicates(&r->objects, &r->refused, r->source->default_namespace, &r->errors, &r->warnings, set->arena);
         sort(r->objects.items, r->objects.count, sizeof(*r->objects.items), manifest_apply_cmp);
         sort(r->refused.items, r->refused.count, sizeof(*r->refused.items), manifest_apply_cmp);
         sort(r->errors.items, r->errors.count, sizeof(*r->errors.items), cmp_problem);

@@ -65,10 +65,14 @@ struct manifest_set {
         size_t warning_count;
         bool complete;
         size_t file_count;   /* files that were looked at */
+        uint64_t bytes;      /* of them together */
         size_t parsed_count; /* of these, not found in the cache */
+        struct str empty_part; /* of a set that was joined (join.h): title of a source without objects; empty: none is */
         struct arena *arena; /* of the set's own memory */
         struct manifest_blob **blobs; /* references into parsed documents */
         size_t blob_count, blob_cap;
+        struct manifest_set **parts; /* what it was joined from, and borrows from */
+        size_t part_count;
 };
 
 void manifest_set_free(struct manifest_set *set);

@@ -37,6 +37,7 @@ enum inventory_flag {
         INVENTORY_TOMBSTONE = 1 << 2, /* left Git, not seen gone yet */
         INVENTORY_KEEP = 1 << 3,      /* Prune=false, Delete=false or helm keep, as last applied */
         INVENTORY_SCALED = 1 << 4,    /* its replicas were an autoscaler's when it was looked at last */
+        INVENTORY_ALONG = 1 << 5,     /* never was in Git: made along with the application, and KEEP */
 };
 
 struct inventory_hold {

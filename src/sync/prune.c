@@ -28,6 +28,8 @@ static enum prune_verdict judge(const struct prune_candidate *c) {
                 return PRUNE_KEEP_EXCLUDED;
         if (c->namesake)
                 return PRUNE_KEEP_NAMESAKE;
+        if (c->entry->flags & INVENTORY_ALONG)
+                return PRUNE_FORGET; /* it stays as it is, and is nobody's matter */
         if (!c->known)
                 return PRUNE_KEEP_UNSURE;
         if (!c->exists)
@@ -103,6 +105,11 @@ static int check_budget(const struct prune_input *in, const struct prune_limits 
                                "prune stopped: the folder holds no objects at this revision, and an empty folder never "
                                "prunes; nothing was deleted (if this is meant: allowEmpty: true in syncPolicy.automated, "
                                "or truce sync --allow-empty)");
+        if (in->empty_source.n && !limits->allow_empty)
+                return err_set(err, ERR_DENIED,
+                               "prune stopped: source %.*s holds no objects at this revision, and an empty folder never "
+                               "prunes; nothing was deleted (if this is meant: allowEmpty: true in syncPolicy.automated, "
+                               "or truce sync --allow-empty)", STR_FMT(in->empty_source));
         if (deletions > limits->max_count &&
             (uint64_t)deletions * 100 > (uint64_t)limits->max_percent * in->inventory_objects)
                 return err_set(err, ERR_DENIED,

@@ -83,6 +83,7 @@ struct prune_input {
         size_t desired_objects;
         bool render_complete;     /* every document was read; false: nothing may go */
         bool stands_in;           /* the set is an older commit's, as the newest one cannot be read: nothing may go */
+        struct str empty_source;  /* one of several sources that came out empty; empty: none did */
         struct str unread_by;     /* an application that cannot read this commit, and may want what goes; empty: none */
 };
 

@@ -30,9 +30,16 @@ static void check_ignores(const struct config_ignores *ignores) {
         }
 }
 
+static void check_source(const struct config_source *source, bool has_title) {
+        HOLDS(source->repo_url.n > 0 && source->revision.n > 0 && source->path.n > 0);
+        HOLDS(str_find(source->repo_url, '\0', 0) < 0 && str_find(source->path, '\0', 0) < 0);
+        HOLDS((source->title.n > 0) == has_title);
+}
+
 static void check_app(const struct config_app *app) {
-        HOLDS(app->name.n > 0 && app->instance.n > 0 && app->repo_url.n > 0 && app->revision.n > 0 && app->path.n > 0);
-        HOLDS(str_find(app->repo_url, '\0', 0) < 0 && str_find(app->path, '\0', 0) < 0);
+        HOLDS(app->name.n > 0 && app->instance.n > 0 && app->source_count > 0 && app->source_count <= CONFIG_MAX_SOURCES);
+        for (size_t i = 0; i < app->source_count; i++)
+                check_source(&app->sources[i], app->source_count > 1);
         HOLDS(app->retry.limit >= -1 && app->retry.factor >= 1 && app->retry.first_ms >= 0 && app->retry.max_ms >= 0);
         HOLDS(app->ignores.count >= app->own_ignores.count);
         check_ignores(&app->ignores);

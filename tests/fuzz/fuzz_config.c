@@ -7,7 +7,9 @@
 static void check_app(const struct config *c, const struct config_app *app) {
         struct manifest_protection p = config_protection(c, app);
 
-        HOLDS(app->name.n > 0 && app->instance.n > 0 && app->repo_url.n > 0 && app->path.n > 0 && app->revision.n > 0);
+        HOLDS(app->name.n > 0 && app->instance.n > 0 && app->source_count > 0);
+        for (size_t i = 0; i < app->source_count; i++)
+                HOLDS(app->sources[i].repo_url.n > 0 && app->sources[i].path.n > 0 && app->sources[i].revision.n > 0);
         HOLDS(str_find(app->instance, ':', 0) < 0);
         HOLDS(app->retry.limit >= -1 && app->retry.factor >= 1 && app->retry.first_ms >= 0 && app->retry.max_ms >= 0);
         HOLDS(p.own_namespace.n > 0);

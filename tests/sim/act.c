@@ -242,21 +242,33 @@ static void do_request(const struct deed *d) {
 
 /* ---- Git ---- */
 
+static bool is_infra(const struct deed *d) {
+        return str_eqc(scenario_text(d->step, "repo", "shop"), "infra");
+}
+
+static struct repo *repo_of(const struct deed *d) {
+        return is_infra(d) ? d->w->infra : d->w->repo;
+}
+
+static struct str head_of(const struct deed *d, struct str ref) {
+        return is_infra(d) ? arena_strf(d->a, "infra/%.*s", STR_FMT(ref)) : ref;
+}
+
 static void do_push(const struct deed *d) {
         struct str name = value_text(d->what), ref = scenario_text(d->step, "ref", "refs/heads/main");
         const struct value *files = value_get(value_getc(d->w->doc, "commits"), name);
 
-        struct git_id id = repo_commit(d->w->repo, arena_str(d->a, name).p, files);
+        struct git_id id = repo_commit(repo_of(d), arena_str(d->a, name).p, files);
         if (scenario_bool(d->step, "tag", false))
-                id = git_memory_tag(repo_memory(d->w->repo), &id);
-        git_memory_set_ref(repo_memory(d->w->repo), arena_str(d->a, ref).p, &id);
-        map_set(d->w->heads, ref, (void *)arena_str(d->w->arena, name).p);
+                id = git_memory_tag(repo_memory(repo_of(d)), &id);
+        git_memory_set_ref(repo_memory(repo_of(d)), arena_str(d->a, ref).p, &id);
+        map_set(d->w->heads, head_of(d, ref), (void *)arena_str(d->w->arena, name).p);
 }
 
 static void do_remove_ref(const struct deed *d) {
-        if (!map_remove(d->w->heads, value_text(d->what)))
+        if (!map_remove(d->w->heads, head_of(d, value_text(d->what))))
                 nothing_done(d, "there is no such ref");
-        git_memory_set_ref(repo_memory(d->w->repo), arena_str(d->a, value_text(d->what)).p, NULL);
+        git_memory_set_ref(repo_memory(repo_of(d)), arena_str(d->a, value_text(d->what)).p, NULL);
 }
 
 static enum err_code code_of(struct str name) {
@@ -273,7 +285,7 @@ static void do_break_git(const struct deed *d) {
 
         for (int i = 0; i < GIT_MEMORY_OP_COUNT; i++) {
                 if (str_eqc(op, ops[i]))
-                        git_memory_fail(repo_memory(d->w->repo), (enum git_memory_op)i, code_of(scenario_text(d->step, "code", "")),
+                        git_memory_fail(repo_memory(repo_of(d)), (enum git_memory_op)i, code_of(scenario_text(d->step, "code", "")),
                                         arena_str(d->a, value_text(d->what)).p, (unsigned)scenario_int(d->step, "times", 0));
         }
 }
@@ -281,7 +293,7 @@ static void do_break_git(const struct deed *d) {
 static void do_slow_git(const struct deed *d) {
         int64_t ms = scenario_ms(d->step, "slowGit", 0), timeout_ms = d->w->config->agent.git_timeout_ms;
 
-        git_memory_delay(repo_memory(d->w->repo), GIT_MEMORY_RESOLVE, ms);
+        git_memory_delay(repo_memory(repo_of(d)), GIT_MEMORY_RESOLVE, ms);
         loop_virtual_slow_pool(d->w->loop, LOOP_POOL_GIT, ms < timeout_ms ? ms : timeout_ms);
 }
 
@@ -375,6 +387,7 @@ struct verb {
         struct word words[5]; /* the verb, and further keys */
 };
 
+#define REPOS { "repo", WORD_TEXT, .among = " shop infra " }
 #define GIT_OPS " resolve fetch describe list read "
 #define GIT_CODES " UNREACHABLE TIMEOUT CORRUPT UNAUTH FORBIDDEN NOTFOUND PARSE LIMIT "
 #define NEEDED .is_needed = true
@@ -388,11 +401,11 @@ static const struct verb verbs[] = {
         { do_delete, false, { { "delete", WORD_REF } } },
         { do_recreate, false, { { "recreate", WORD_REF } } },
         { do_request, false, { { "request", WORD_TEXT }, { "body", WORD_ANY }, { "type", WORD_TEXT } } },
-        { do_push, false, { { "push", WORD_COMMIT }, { "ref", WORD_TEXT }, { "tag", WORD_FLAG } } },
-        { do_remove_ref, false, { { "removeRef", WORD_TEXT } } },
+        { do_push, false, { { "push", WORD_COMMIT }, { "ref", WORD_TEXT }, { "tag", WORD_FLAG }, REPOS } },
+        { do_remove_ref, false, { { "removeRef", WORD_TEXT }, REPOS } },
         { do_break_git, false, { { "breakGit", WORD_TEXT }, { "op", WORD_TEXT, .among = GIT_OPS },
-                                 { "code", WORD_TEXT, .among = GIT_CODES }, { "times", WORD_NUMBER } } },
-        { do_slow_git, false, { { "slowGit", WORD_TIME } } },
+                                 { "code", WORD_TEXT, .among = GIT_CODES }, { "times", WORD_NUMBER }, REPOS } },
+        { do_slow_git, false, { { "slowGit", WORD_TIME }, REPOS } },
         { do_rules, false, { { "rules", WORD_MAP } } },
         { do_restart, false, { { "restart", WORD_FLAG }, { "down", WORD_TIME }, { "keepWrites", WORD_FLAG },
                                 { "agent", WORD_MAP } } },

@@ -207,17 +207,27 @@ static struct str wanted_end(const struct world *w, struct str app) {
         return end ? value_text(end) : STR("Synced");
 }
 
+static const char *head_of(const struct world *w, const struct config_source *source, const char *what) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const char *repo = str_contains(source->repo_url, STR("infra")) ? "infra/" : "";
+
+        return map_find(w->heads, arena_strf(a, "%srefs/%s/%.*s", repo, what, STR_FMT(source->revision)));
+}
+
 /* The subject of a commit is its name in the scenario. */
 static bool has_newest(const struct world *w, size_t i) {
-        _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        struct str word = w->config->apps[i].revision;
-        const char *head = map_find(w->heads, arena_strf(a, "refs/heads/%.*s", STR_FMT(word)));
+        const struct config_app *app = &w->config->apps[i];
         struct agent_revision r;
 
-        if (!head)
-                head = map_find(w->heads, arena_strf(a, "refs/tags/%.*s", STR_FMT(word)));
         agent_app_revision(w->agent, i, &r);
-        return !head || str_eqc(r.subject, head);
+        for (size_t k = 0; k < app->source_count; k++) {
+                const char *branch = head_of(w, &app->sources[k], "heads"), *tag = head_of(w, &app->sources[k], "tags");
+                const char *head = branch ? branch : tag;
+
+                if (head && (k >= r.count || !str_eqc(r.commits[k].subject, head)))
+                        return false;
+        }
+        return true;
 }
 
 bool expect_app_ends(const struct world *w, size_t i, const char *word) {

@@ -130,8 +130,10 @@ static void on_revision(void *ctx, struct app *app, const struct agent_revision 
                 tell_problems(ctx, "problem", set->errors, set->error_count);
                 tell_problems(ctx, "warning", set->warnings, set->warning_count);
         }
-        tell(ctx, "revision", "%.*s (%.*s)%s%s", STR_FMT(r->subject), STR_FMT(r->ref), rejected ? " rejected: " : "",
-             rejected ? rejected->msg : "");
+        for (size_t i = 0; i < r->count || (i == 0 && rejected); i++)
+                tell(ctx, "revision", "%.*s (%.*s)%s%s", STR_FMT(i < r->count ? r->commits[i].subject : STR("")),
+                     STR_FMT(i < r->count ? r->commits[i].ref : STR("")), rejected ? " rejected: " : "",
+                     rejected ? rejected->msg : "");
 }
 
 static void on_settled(void *ctx, struct app *app, const struct err *prune_err) {
@@ -158,10 +160,11 @@ static void on_remark(void *ctx, struct app *app, const char *place, const char 
 
 /* ---- the agent's life ---- */
 
-static struct git_source *open_source(void *ctx, const struct config_app *app, struct err *err) {
-        (void)app;
+static struct git_source *open_source(void *ctx, const struct config_source *source, struct err *err) {
+        struct world *w = ctx;
+
         (void)err;
-        return repo_source(((struct world *)ctx)->repo);
+        return repo_source(str_contains(source->repo_url, STR("infra")) ? w->infra : w->repo);
 }
 
 static void agent_born(struct world *w) {
@@ -560,6 +563,7 @@ static void begin(struct world *w, const struct run_spec *spec) {
         w->sandbox = sandbox_new(w->loop, &options);
         w->check = check_new(w);
         w->repo = repo_new(w->loop);
+        w->infra = repo_new(w->loop);
         w->wire = wire_new(w->sandbox, STR(SIM_USER), &hooks, w);
         sandbox_observe(w->sandbox, on_commit, w);
         w->config = config_of(w->doc, NULL, &err);
@@ -634,13 +638,14 @@ static void end(struct world *w, struct run_result *ret_result) {
         if (w->agent)
                 agent_dies(w);
         loop_run_for(w->loop, 600 * 1000); /* looks at Git that were under way, late writes */
-        if (repo_users(w->repo))
-                world_fail(w, "%u sources of Git are not freed", repo_users(w->repo));
+        if (repo_users(w->repo) + repo_users(w->infra))
+                world_fail(w, "%u sources of Git are not freed", repo_users(w->repo) + repo_users(w->infra));
         if (wire_orphans(w->wire))
                 world_fail(w, "%u writes are still on their way", wire_orphans(w->wire));
         wire_free(w->wire);
         sandbox_free(w->sandbox);
         repo_free(w->repo);
+        repo_free(w->infra);
         check_loop(w);
         check_log(w);
         check_breaks(w);

@@ -50,7 +50,8 @@ struct world {
         struct loop *loop;
         struct sandbox *sandbox;
         struct wire *wire;
-        struct repo *repo;
+        struct repo *repo;  /* https://git.example/shop.git */
+        struct repo *infra; /* https://git.example/infra.git */
         struct config *config;
         const struct value *next_agent; /* Agent settings from the next restart on; NULL: as they are */
         struct agent *agent;
@@ -59,7 +60,7 @@ struct world {
         struct trace trace;
         char *failure;      /* the first one */
         struct buf told;    /* what the agent said of objects and troubles, a line each */
-        struct map *heads;  /* ref → name of the commit that was pushed there last */
+        struct map *heads;  /* ref, "infra/" before those of that repository → name of the commit that was pushed there last */
         struct map *marks;  /* names of steps that were taken → anything */
         struct map *met;    /* objects that somebody wrote, for expect.c → anything */
 

@@ -53,10 +53,10 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
         fail_msg("%s: %s", what, err->msg);
 }
 
-static struct git_source *open_source(void *ctx, const struct config_app *app, struct err *err) {
+static struct git_source *open_source(void *ctx, const struct config_source *source, struct err *err) {
         struct world *w = ctx;
 
-        (void)app;
+        (void)source;
         (void)err;
         return git_memory_source(w->git);
 }

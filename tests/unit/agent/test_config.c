@@ -19,8 +19,8 @@ static void an_application_gets_argo_cds_defaults(void **state) {
 
         assert_str(a->name, "shop");
         assert_str(a->instance, "shop");
-        assert_str(a->path, ".");
-        assert_str(a->revision, "HEAD");
+        assert_str(a->sources->path, ".");
+        assert_str(a->sources->revision, "HEAD");
         assert_str(a->destination_namespace, "shop");
         assert_false(a->automated);
         assert_false(a->prune);
@@ -44,11 +44,11 @@ static void every_setting_of_an_application_arrives(void **state) {
                   "    syncOptions: [CreateNamespace=true, ServerSideApply=true, Prune=false]\n");
         const struct config_app *a = &f->c->apps[0];
 
-        assert_str(a->path, "deploy/prod");
-        assert_str(a->revision, "v1");
-        assert_str(a->include, "*.yaml");
-        assert_str(a->exclude, "x*");
-        assert_true(a->recurse && a->any_extension && a->automated && a->prune && a->self_heal && a->allow_empty);
+        assert_str(a->sources->path, "deploy/prod");
+        assert_str(a->sources->revision, "v1");
+        assert_str(a->sources->include, "*.yaml");
+        assert_str(a->sources->exclude, "x*");
+        assert_true(a->sources->recurse && a->sources->any_extension && a->automated && a->prune && a->self_heal && a->allow_empty);
         assert_true(a->create_namespace && a->prune_disabled);
         assert_int_equal(a->retry.limit, -1);
         assert_int_equal(a->retry.first_ms, 10000);
@@ -111,12 +111,16 @@ static const struct {
         { SOURCE "    kustomize: {namePrefix: x}\n",
           "refused apps.yaml:9: application argocd/shop is not run: spec.source.kustomize: Kustomize is not implemented "
           "yet\n" },
-        { "  sources: [{repoURL: x}]\n",
-          "refused apps.yaml:7: application argocd/shop is not run: spec.sources: several sources are not implemented "
+        { "  sources:\n  - {repoURL: https://charts.example.com, chart: x}\n  - {repoURL: https://git.example.com/x, kustomize: {a: b}}\n",
+          "refused apps.yaml:8: application argocd/shop is not run: spec.sources[0].chart: Helm is not implemented yet\n"
+          "refused apps.yaml:9: application argocd/shop is not run: spec.sources[1].kustomize: Kustomize is not implemented "
           "yet\n" },
-        { SOURCE "    targetRevision: 1.2.*\n",
-          "refused apps.yaml:9: application argocd/shop is not run: spec.source.targetRevision: version constraints are "
-          "not implemented yet\n" },
+        { "  sources:\n  - {repoURL: https://git.example.com/x, ref: values}\n",
+          "refused apps.yaml:7: application argocd/shop is not run: spec.sources: none of them has anything to render\n"
+          "notice 1 settings have no meaning here and are left out (spec.sources[0].ref)\n" },
+        { SOURCE "    targetRevision: '>=one'\n",
+          "refused apps.yaml:9: application argocd/shop is not run: spec.source.targetRevision: revision \">=one\" is no "
+          "range of versions that can be read, and no name of a ref\n" },
         { SOURCE "  destination: {server: https://other}\n",
           "refused apps.yaml:9: application argocd/shop is not run: spec.destination.server: other clusters than "
           "https://kubernetes.default.svc are not implemented yet\n" },
@@ -362,9 +366,9 @@ static void the_longest_template_wins_and_its_own_secret_beats_all(void **state)
         must_load(f, APP SECRET("a", "repo-creds") "  url: https://git.example.com\n  username: u1\n  password: p1\n"
                      SECRET("b", "repo-creds") "  url: https://git.example.com/team\n  username: u2\n  password: p2\n"
                      SECRET("c", "repository") "  url: https://git.example.com/other/x\n  username: u3\n  password: p3\n");
-        assert_non_null(f->c->apps[0].repository);
-        assert_str(f->c->apps[0].repository->username, "u2");
-        assert_str(f->c->apps[0].repository->password, "p2");
+        assert_non_null(f->c->apps[0].sources->repository);
+        assert_str(f->c->apps[0].sources->repository->username, "u2");
+        assert_str(f->c->apps[0].sources->repository->password, "p2");
         assert_str(config_find_repository(f->c, STR("https://git.example.com/other/X.git"), STR("default"))->username, "u3");
         assert_str(config_find_repository(f->c, STR("https://git.example.com/else"), STR("default"))->username, "u1");
         assert_null(config_find_repository(f->c, STR("https://elsewhere.example.com/x"), STR("default")));
@@ -374,7 +378,7 @@ static void credentials_stay_with_their_host(void **state) {
         struct fixture *f = *state;
 
         must_load(f, APP SECRET("a", "repo-creds") "  url: https://git.example\n  username: u1\n  password: p1\n");
-        assert_null(f->c->apps[0].repository);
+        assert_null(f->c->apps[0].sources->repository);
         assert_null(config_find_repository(f->c, STR("https://git.example.evil.org/x"), STR("default")));
         assert_null(config_find_repository(f->c, STR("http://git.example/x"), STR("default")));
         assert_non_null(config_find_repository(f->c, STR("https://git.example/x"), STR("default")));
@@ -401,7 +405,7 @@ static void a_repository_without_credentials_has_its_templates(void **state) {
                                                    "  forceHttpBasicAuth: 'true'\n  insecure: 'true'\n"
                      SECRET("b", "repository") "  url: https://git.example.com/team/shop\n  insecure: 'true'\n"
                      SECRET("c", "repository") "  url: https://git.example.com/team/other\n  username: u\n");
-        repo = f->c->apps[0].repository;
+        repo = f->c->apps[0].sources->repository;
         assert_str(repo->bearer_token, "hunter2");
         assert_true(repo->force_basic);
         assert_true(repo->insecure);
@@ -427,7 +431,7 @@ static void a_projects_repository_is_for_its_applications_alone(void **state) {
                      "---\napiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: team}\n"
                      "spec: {destinations: [{namespace: '*', server: '*'}]}\n");
         assert_int_equal(f->c->app_count, 1);
-        assert_str(f->c->apps[0].repository->username, "u1");
+        assert_str(f->c->apps[0].sources->repository->username, "u1");
         assert_str(config_find_repository(f->c, url, STR("other"))->username, "u3");
         assert_str(config_find_repository(f->c, url, STR("third"))->username, "u2");
         assert_null(config_find_repository(f->c, STR("https://git.example.com/x"), STR("team")));
@@ -439,7 +443,7 @@ static void two_secrets_for_one_repository_are_told(void **state) {
 
         must_load(f, APP SECRET("a", "repository") "  url: https://git.example.com/team/shop\n  username: u1\n"
                      SECRET("b", "repository") "  url: https://git.example.com/team/shop\n  username: u2\n");
-        assert_str(f->c->apps[0].repository->username, "u1");
+        assert_str(f->c->apps[0].sources->repository->username, "u1");
         assert_string_equal(problems(f), "warning apps.yaml:22: Secret b is not used: its url is that of apps.yaml:13 already\n");
 }
 
@@ -470,9 +474,9 @@ static void credentials_inside_the_url_leave_it(void **state) {
         struct fixture *f = *state;
 
         must_load(f, APP_HEAD "  source: {repoURL: 'https://me:hunter2@git.example.com/x'}\n");
-        assert_str(f->c->apps[0].repo_url, "https://git.example.com/x");
-        assert_str(f->c->apps[0].repository->username, "me");
-        assert_str(f->c->apps[0].repository->password, "hunter2");
+        assert_str(f->c->apps[0].sources->repo_url, "https://git.example.com/x");
+        assert_str(f->c->apps[0].sources->repository->username, "me");
+        assert_str(f->c->apps[0].sources->repository->password, "hunter2");
 }
 
 static void folders_of_this_machine_need_permission(void **state) {
@@ -672,11 +676,11 @@ static void flags_make_the_same_application(void **state) {
 
         assert_str(a->name, "my-shop");
         assert_str(a->instance, "my-shop");
-        assert_str(a->path, "deploy");
-        assert_str(a->revision, "HEAD");
-        assert_true(a->automated && a->prune && a->self_heal && a->recurse && a->create_namespace && a->from_flags);
+        assert_str(a->sources->path, "deploy");
+        assert_str(a->sources->revision, "HEAD");
+        assert_true(a->automated && a->prune && a->self_heal && a->sources->recurse && a->create_namespace && a->from_flags);
         assert_int_equal(a->retry.limit, -1);
-        assert_null(a->repository);
+        assert_null(a->sources->repository);
 }
 
 static void flags_can_ask_for_less(void **state) {
@@ -783,8 +787,8 @@ static void a_password_comes_from_its_file(void **state) {
         flag.password_file = str_from(path);
         assert_int_equal(config_add_flags(f->c, &flag, &f->err), 0);
         config_settle(f->c);
-        assert_str(f->c->apps[0].repository->username, "me");
-        assert_str(f->c->apps[0].repository->password, "token");
+        assert_str(f->c->apps[0].sources->repository->username, "me");
+        assert_str(f->c->apps[0].sources->repository->password, "token");
         unlink(path);
         flag.name = STR("second");
         assert_int_equal(config_add_flags(f->c, &flag, &f->err), ERR_NOTFOUND);

@@ -124,7 +124,7 @@ static void what_is_read_is_what_the_namespace_has(void **state) {
         assert_int_equal(config_load_with(NULL, 0, &config_cluster_snapshot(f->cluster)->documents, &c, &err), 0);
         assert_int_equal(c->app_count, 1);
         assert_true(str_eqc(config_place_text(c->apps[0].place, c->arena), "Application argocd/shop"));
-        assert_true(str_eqc(c->apps[0].path, "a"));
+        assert_true(str_eqc(c->apps[0].sources->path, "a"));
         config_free(c);
 }
 

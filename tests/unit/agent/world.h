@@ -96,10 +96,10 @@ static inline void on_remark(void *ctx, struct app *app, const char *place, cons
         w->remarks = buf_take(&all);
 }
 
-static inline struct git_source *open_source(void *ctx, const struct config_app *app, struct err *err) {
+static inline struct git_source *open_source(void *ctx, const struct config_source *source, struct err *err) {
         struct world *w = ctx;
 
-        (void)app;
+        (void)source;
         if (!w->closed_doors)
                 return git_memory_source(w->git);
         w->closed_doors--;

@@ -24,10 +24,10 @@ struct world {
         struct buf page;
 };
 
-static struct git_source *open_source(void *ctx, const struct config_app *app, struct err *err) {
+static struct git_source *open_source(void *ctx, const struct config_source *source, struct err *err) {
         struct world *w = ctx;
 
-        (void)app;
+        (void)source;
         (void)err;
         w->opened = true;
         return git_memory_source(w->git);

@@ -47,6 +47,7 @@ static void each_reason_to_stay_is_honoured(void **state) {
         assert_int_equal(verdict_of(ordinary, INVENTORY_PENDING, ""), PRUNE_DELETE);
         assert_int_equal(verdict_of(ordinary, INVENTORY_ADOPTED, "u1"), PRUNE_KEEP_ADOPTED);
         assert_int_equal(verdict_of(ordinary, INVENTORY_KEEP, "u1"), PRUNE_KEEP_PROTECTED);
+        assert_int_equal(verdict_of(ordinary, INVENTORY_KEEP | INVENTORY_ALONG, "u1"), PRUNE_FORGET);
         c = ordinary, c.live_protected = true;
         assert_int_equal(verdict_of(c, 0, "u1"), PRUNE_KEEP_PROTECTED);
         c = ordinary, c.live_foreign = true;
@@ -191,6 +192,22 @@ static void what_stands_in_for_the_newest_commit_prunes_nothing(void **state) {
         prune_plan_done(&plan);
 }
 
+static void an_empty_source_among_others_prunes_nothing(void **state) {
+        _cleanup_(inventory_freep) struct inventory *inv = inventory_new();
+        struct prune_candidate c = candidate(add(inv, "/ConfigMap/ns/x"));
+        struct prune_limits empty_allowed = { UINT_MAX, 0, true };
+        struct prune_input in = input(&c, 1);
+        struct prune_plan plan;
+        struct err err;
+
+        (void)state;
+        in.empty_source = STR("infra");
+        assert_int_equal(prune_plan(&in, &defaults, &plan, &err), ERR_DENIED);
+        assert_non_null(strstr(err.msg, "source infra holds no objects"));
+        assert_int_equal(prune_plan(&in, &empty_allowed, &plan, NULL), 0);
+        prune_plan_done(&plan);
+}
+
 static void nothing_to_delete_is_never_refused(void **state) {
         _cleanup_(inventory_freep) struct inventory *inv = inventory_new();
         struct prune_candidate c = candidate(add(inv, "/ConfigMap/ns/x"));
@@ -212,6 +229,7 @@ int main(void) {
                 cmocka_unit_test(custom_resources_go_first_then_workloads_then_crds_then_namespaces),
                 cmocka_unit_test(the_budget_stops_what_is_large_in_count_and_share),
                 cmocka_unit_test(a_failed_or_empty_render_prunes_nothing),
+                cmocka_unit_test(an_empty_source_among_others_prunes_nothing),
                 cmocka_unit_test(what_stands_in_for_the_newest_commit_prunes_nothing),
                 cmocka_unit_test(nothing_to_delete_is_never_refused),
         };
