@@ -363,6 +363,20 @@ static const struct agent_commit *recorded(const struct value *record, size_t co
         return known;
 }
 
+/* Of several sources each commit is of a place: in another order, or of other sources, they are no combination that was. */
+static bool is_of_sources(const struct value *record, const struct config_app *c) {
+        const struct value *all = value_getc(record, "revisions");
+        bool same = true;
+
+        for (size_t i = 0; c->source_count > 1 && i < c->source_count; i++) {
+                const struct value *one = i < value_count(all) ? all->list.items[i] : NULL;
+
+                same &= str_eq(value_text(value_getc(one, "repo")), c->sources[i].repo_url) &&
+                        str_eq(value_text(value_getc(one, "path")), c->sources[i].path);
+        }
+        return same;
+}
+
 /*
  * Commits that are not the newest ones. On the Git pool: a server may have to be asked for them. `known` is what is known of
  * each, NULL: nothing. False: there are none.
@@ -400,7 +414,7 @@ static bool recalls(struct entry *e) {
         }
         e->recalled = true;
         a = arena_new(0);
-        return json_parse(app_status_text(e->app), a, &record, NULL) == 0 &&
+        return json_parse(app_status_text(e->app), a, &record, NULL) == 0 && is_of_sources(record, e->config) &&
                render_older(e, RENDER_RECALLED, app_recorded_commit(e->app, record), NULL);
 }
 
@@ -423,7 +437,8 @@ static bool are_looked_at(struct entry *e) {
                 struct feed *feed = &e->feeds[i];
 
                 failed |= feed->err.code;
-                if (feed == newest || feed->err.code || poll_looked_ms(feed->poll) >= newest->news.noticed_ms)
+                if (feed == newest || feed->err.code || !feed->has_news ||
+                    poll_looked_ms(feed->poll) >= newest->news.noticed_ms)
                         continue;
                 poll_look(feed->poll);
                 all = false;
@@ -450,7 +465,7 @@ static void begin_newest(struct entry *e) {
 }
 
 void entry_render(struct entry *e) {
-        if (!entry_has_news(e) || !e->agent->discovered || !are_looked_at(e))
+        if (!e->agent->discovered || !are_looked_at(e) || !entry_has_news(e))
                 return;
         if (e->render) {
                 /* After one that is recalled comes what is the newest then. */
@@ -481,7 +496,7 @@ void entry_bring_back(struct entry *e) {
                 return;
         }
         a = arena_new(0);
-        if (json_parse(app_status_text(e->app), a, &record, NULL) == 0)
+        if (json_parse(app_status_text(e->app), a, &record, NULL) == 0 && is_of_sources(record, e->config))
                 render_older(e, RENDER_STAND_IN, app_recorded_commit(e->app, record),
                              recorded(record, e->config->source_count, a));
 }

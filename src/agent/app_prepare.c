@@ -285,6 +285,14 @@ static bool anything_to_create_in(struct app *app, struct str ns) {
         return false;
 }
 
+/* Is the namespace an object of its own, which makes it? One that may not be given its metadata is made without. */
+static bool is_desired_namespace(const struct app *app, struct str ns) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct desired *d = desired_find(app->desired, manifest_id(STR(""), STR("Namespace"), STR(""), ns, a));
+
+        return d && (!d->along || d->state == DESIRED_OK);
+}
+
 /*
  * CreateNamespace=true: as Argo CD, the destination namespace is made when it is missing, without marks of ours, and is
  * never pruned; a Namespace object in Git has precedence. Asked only when something is about to be created in it. The
@@ -299,8 +307,7 @@ bool app_namespace_is_ready(struct app *app) {
         if (app->namespace_ready || !ns.n || app->config->create_namespace == looks || (looks && !app->env.read_only))
                 return true;
         a = arena_new(0);
-        if (desired_find(app->desired, manifest_id(STR(""), STR("Namespace"), STR(""), ns, a)) ||
-            !anything_to_create_in(app, ns)) {
+        if (is_desired_namespace(app, ns) || !anything_to_create_in(app, ns)) {
                 app->namespace_ready = true;
                 return true;
         }

@@ -134,28 +134,33 @@ static void on_timeout(void *ctx) {
         loop_stop(o->session.loop);
 }
 
-/* A commit of 40 digits is taken at its word until it is fetched. */
-static bool has_revision(const struct oneshot *o, const struct config_source *from, struct str word) {
+/*
+ * A commit of 40 digits is taken at its word until it is fetched. Only a repository that can be read is known to lack it.
+ */
+static bool lacks(const struct oneshot *o, const struct config_source *from, struct str word) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct git_deadline d = { git_now_ms() + o->session.config->agent.git_timeout_ms, NULL };
         struct git_source *source = NULL;
         struct git_revision rev;
-        int r = agent_open_remote(o->session.config, from, &source, NULL);
+        bool known = false;
 
-        if (r >= 0)
-                r = git_source_resolve(source, word, d, a, &rev, NULL);
+        if (agent_open_remote(o->session.config, from, &source, NULL) < 0)
+                return false;
+        int r = git_source_resolve(source, word, d, a, &rev, NULL);
         if (r >= 0)
                 r = git_source_fetch(source, &rev, d, NULL);
+        if (r == ERR_NOTFOUND)
+                known = git_source_resolve(source, from->revision, d, a, &rev, NULL) >= 0;
         git_source_free(source);
-        return r >= 0;
+        return known;
 }
 
-/* What cannot be asked keeps its own revision: the agent tells why it cannot. */
+/* What cannot be asked takes it, too: the agent tells why it cannot. */
 static bool takes_revision(const struct oneshot *o, struct config_app *app) {
         bool taken = false;
 
         for (size_t i = 0; i < app->source_count; i++) {
-                if (!has_revision(o, &app->sources[i], o->session.revision))
+                if (lacks(o, &app->sources[i], o->session.revision))
                         continue;
                 app->sources[i].revision = o->session.revision;
                 taken = true;
