@@ -364,17 +364,8 @@ static const struct agent_commit *recorded(const struct value *record, size_t co
 }
 
 /* Of several sources each commit is of a place: in another order, or of other sources, they are no combination that was. */
-static bool is_of_sources(const struct value *record, const struct config_app *c) {
-        const struct value *all = value_getc(record, "revisions");
-        bool same = true;
-
-        for (size_t i = 0; c->source_count > 1 && i < c->source_count; i++) {
-                const struct value *one = i < value_count(all) ? all->list.items[i] : NULL;
-
-                same &= str_eq(value_text(value_getc(one, "repo")), c->sources[i].repo_url) &&
-                        str_eq(value_text(value_getc(one, "path")), c->sources[i].path);
-        }
-        return same;
+static bool may_be_used(const struct value *record, const struct config_app *c) {
+        return c->source_count == 1 || app_is_recorded(record, c);
 }
 
 /*
@@ -414,7 +405,7 @@ static bool recalls(struct entry *e) {
         }
         e->recalled = true;
         a = arena_new(0);
-        return json_parse(app_status_text(e->app), a, &record, NULL) == 0 && is_of_sources(record, e->config) &&
+        return json_parse(app_status_text(e->app), a, &record, NULL) == 0 && may_be_used(record, e->config) &&
                render_older(e, RENDER_RECALLED, app_recorded_commit(e->app, record), NULL);
 }
 
@@ -496,7 +487,7 @@ void entry_bring_back(struct entry *e) {
                 return;
         }
         a = arena_new(0);
-        if (json_parse(app_status_text(e->app), a, &record, NULL) == 0 && is_of_sources(record, e->config))
+        if (json_parse(app_status_text(e->app), a, &record, NULL) == 0 && may_be_used(record, e->config))
                 render_older(e, RENDER_STAND_IN, app_recorded_commit(e->app, record),
                              recorded(record, e->config->source_count, a));
 }

@@ -185,18 +185,19 @@ static void empty_queues(struct app *app) {
         }
 }
 
-/* Did an earlier run sync this very commit? Without self-heal it is then not applied again, as in Argo CD. */
+/* Did an earlier run sync this very commit of these sources? Without self-heal it is then not applied again, as in Argo CD. */
 static bool was_attempted(struct app *app) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         const struct value *status;
 
         return json_parse(store_status(app->store), a, &status, NULL) == 0 &&
-               str_eq(app_applied_commit(status), app->desired->revision);
+               str_eq(app_applied_commit(status), app->desired->revision) && app_is_recorded(status, app->config);
 }
 
 /*
  * Asked once a process, of its first set: when the stored status names that, drift is only looked at without self-heal. Later
- * the status may name what this process has begun and not done.
+ * the status may name what this process has begun and not done. What the inventory does not have was never applied: the
+ * configuration has changed.
  */
 static void look_only_again(struct app *app) {
         size_t at = 0;
@@ -207,8 +208,11 @@ static void look_only_again(struct app *app) {
         app->looked_back = true;
         if (app->config->self_heal || !was_attempted(app))
                 return;
-        while (map_next(app->items, &at, NULL, &p))
-                ((struct item *)p)->look_only = app->mode == DECIDE_AUTO;
+        while (map_next(app->items, &at, NULL, &p)) {
+                struct item *item = p;
+
+                item->look_only = app->mode == DECIDE_AUTO && app_entry(app, item->desired->id);
+        }
 }
 
 void app_trouble(struct app *app, const char *what, const struct err *err) {

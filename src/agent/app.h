@@ -227,6 +227,8 @@ void app_status_changed(struct app *app);
 struct str app_status_text(const struct app *app);
 /* Does it write what it compares (it is not detect-only)? */
 bool app_applies(const struct app *app);
+/* Is what a stored status tells of the sources that the application has, in their order? */
+bool app_is_recorded(const struct value *status, const struct config_app *c);
 /* The commit that a status says was applied last; empty: none. */
 struct str app_applied_commit(const struct value *status);
 /* The commit to go on from: applied, or for a detect-only application compared, last. */

@@ -39,6 +39,20 @@ struct str app_applied_commit(const struct value *status) {
         return value_text(applied ? applied : value_getc(status, "commit"));
 }
 
+static bool is_place(const struct value *record, const struct config_source *source) {
+        return str_eq(value_text(value_getc(record, "repo")), source->repo_url) &&
+               str_eq(value_text(value_getc(record, "path")), source->path);
+}
+
+bool app_is_recorded(const struct value *status, const struct config_app *c) {
+        const struct value *all = value_getc(status, "revisions");
+        bool same = c->source_count == 1 || value_count(all) == c->source_count;
+
+        for (size_t i = 0; same && i < c->source_count; i++)
+                same = is_place(c->source_count == 1 ? status : all->list.items[i], &c->sources[i]);
+        return same;
+}
+
 struct str app_recorded_commit(const struct app *app, const struct value *status) {
         return app_applies(app) ? app_applied_commit(status) : value_text(value_getc(status, "commit"));
 }

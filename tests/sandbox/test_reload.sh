@@ -135,6 +135,33 @@ an_application_that_goes_leaves_its_objects() {
 	agent_stop
 }
 
+# At a commit that was applied already. Deleting what the old folder had, and no more, would be half of it.
+another_folder_is_applied_without_self_heal() {
+	map three
+	map four
+	sed 's/name: three/name: both/' "$REPO/three/map.yaml" >"$REPO/three/both.yaml"
+	sed 's/name: three/name: both/; s/key: git/key: four/' "$REPO/three/map.yaml" >"$REPO/four/both.yaml"
+	commit 'two folders more'
+	application three | sed 's/, selfHeal: true//' >"$WORK/etc/three.yaml"
+	agent_start
+	wait_until 20 is three key git
+	agent_waits 20 'msg="synced" app=three'
+	agent_mark
+	sed -i 's/path: three/path: four/' "$WORK/etc/three.yaml"
+	agent_waits 20 'msg="another configuration is in force"'
+	wait_until 20 is_gone "$(path_of three)"
+	wait_until 20 is four key git
+	wait_until 20 is both key four
+	edit four key hers
+	agent_waits 20 'msg="out of sync" app=three'
+	agent_mark
+	sed -i 's/prune: true/prune: false/' "$WORK/etc/three.yaml"
+	agent_waits 20 'msg="out of sync" app=three'
+	is four key hers || fail 'an edit was undone without self-heal'
+	rm "$WORK/etc/three.yaml"
+	agent_stop
+}
+
 # Also by commands that look once.
 a_rule_that_does_nothing_is_told() {
 	application one '[{kind: Secret, jsonPointers: [/data]}]' >"$WORK/etc/one.yaml"
@@ -162,4 +189,4 @@ a_rule_of_an_object_that_waits_is_not_judged() {
 
 run_cases it_begins_with_one_application a_new_application_is_run a_new_rule_counts a_bad_one_is_not_taken_and_told \
 	a_good_one_after_it_is_taken what_needs_a_restart_is_told an_application_that_goes_leaves_its_objects \
-	a_rule_that_does_nothing_is_told a_rule_of_an_object_that_waits_is_not_judged
+	another_folder_is_applied_without_self_heal a_rule_that_does_nothing_is_told a_rule_of_an_object_that_waits_is_not_judged

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # One application of two sources: what was in force stands in only for the sources that it is of, and a repository that cannot
-# be asked for --revision is told.
+# be asked for --revision is told. And a namespace that is made without the metadata that its project denies.
 # shellcheck source=tests/sandbox/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -92,7 +92,33 @@ a_repository_that_cannot_be_asked_for_a_revision_is_told() {
 	[ "$RC" != 2 ] || fail "exit status 2: $OUT"
 }
 
+# The project permits no object of the cluster: CreateNamespace is none.
+a_namespace_is_made_where_its_metadata_are_denied() {
+	rm "$WORK/etc/shop.yaml" "$WORK/etc/infra.yaml"
+	cat >"$WORK/etc/tight.yaml" <<-YAML
+		apiVersion: argoproj.io/v1alpha1
+		kind: AppProject
+		metadata: {name: tight}
+		spec: {sourceRepos: ['*'], destinations: [{namespace: '*', server: '*'}]}
+		---
+		apiVersion: argoproj.io/v1alpha1
+		kind: Application
+		metadata: {name: tight}
+		spec:
+		  project: tight
+		  source: {repoURL: "file://$REPO", path: base, targetRevision: main}
+		  destination: {name: in-cluster, namespace: tight}
+		  syncPolicy:
+		    syncOptions: [CreateNamespace=true]
+		    managedNamespaceMetadata: {labels: {team: a}}
+	YAML
+	truce sync
+	says 'Namespace tight: the project does not permit the cluster-scoped kind Namespace'
+	assert_eq new "$(got /api/v1/namespaces/tight/configmaps/base data.from)" 'what is in the namespace'
+	assert_eq '' "$(got /api/v1/namespaces/tight metadata.labels.team)" 'a label of the namespace'
+}
+
 sandbox_start
 run_cases two_revisions_of_one_repository_are_joined sources_in_another_order_are_no_stand_in \
-	a_repository_that_cannot_be_asked_for_a_revision_is_told
+	a_repository_that_cannot_be_asked_for_a_revision_is_told a_namespace_is_made_where_its_metadata_are_denied
 sandbox_end
