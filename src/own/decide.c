@@ -84,8 +84,7 @@ static void leave_out(struct desk *d, struct field_path p) {
 }
 
 void desk_settle(struct desk *d) {
-        d->out.effective =
-                field_paths_prune(d->arena, d->out.effective, d->leaving.paths, d->leaving.count, d->type);
+        d->out.effective = field_paths_leave(d->arena, d->out.effective, d->leaving.paths, d->leaving.count, d->type, d->in->live);
         d->leaving.count = 0;
 }
 
@@ -473,7 +472,7 @@ static void mask_tolerated(struct desk *d) {
                 if (live && ours)
                         field_path_set(d->arena, d->masked, p, d->type, live, &d->masked, NULL);
                 else
-                        d->masked = field_path_prune(d->arena, d->masked, p, d->type);
+                        d->masked = field_paths_leave(d->arena, d->masked, &p, 1, d->type, d->in->live);
         }
 }
 

@@ -102,6 +102,13 @@ const struct value *field_paths_remove(struct arena *a, const struct value *root
                                        size_t count, const struct schema *type);
 const struct value *field_paths_prune(struct arena *a, const struct value *root, const struct field_path *paths,
                                       size_t count, const struct schema *type);
+/*
+ * As field_paths_prune(), for what is applied beside others: a member of a map with free keys stays, empty, where `live` has
+ * something in it. To the API server such a member is an item: an apply that lets go of it takes away all that is in it,
+ * whoever owns that.
+ */
+const struct value *field_paths_leave(struct arena *a, const struct value *root, const struct field_path *paths,
+                                      size_t count, const struct schema *type, const struct value *live);
 int field_path_set(struct arena *a, const struct value *root, struct field_path p, const struct schema *type,
                    const struct value *value, const struct value **ret_root, struct err *err);
 

@@ -10,7 +10,7 @@
 
 CASES=${IGNORE_CASES_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../cases/ignore" && pwd)}
 RUNNER=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/ignore_cases.py
-AT_LEAST=43
+AT_LEAST=44
 
 truce_flags() {
 	printf '%s\n' --kubeconfig "$TRUCE_TEST_KUBECONFIG_TRUCE" --config "$WORK/etc" --data-dir "$WORK/data"
