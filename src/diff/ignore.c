@@ -405,10 +405,14 @@ static struct field_path piece_around(const struct gathering *g, struct field_pa
         return (struct field_path){ 0 };
 }
 
+static bool is_nothing(const struct value *v) {
+        return !v || ((value_is(v, VALUE_MAP) || value_is(v, VALUE_LIST)) && value_count(v) == 0);
+}
+
 static bool stand_alike(const struct gathering *g, const struct value *git, const struct value *live, struct field_path p) {
         const struct value *x = field_path_find(git, p, g->in->type), *y = field_path_find(live, p, g->in->type);
 
-        return x && y ? value_equal(x, y) : !value_count(x) && !value_count(y);
+        return x && y ? value_equal(x, y) : is_nothing(x) && is_nothing(y);
 }
 
 /*

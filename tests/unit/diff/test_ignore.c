@@ -394,6 +394,16 @@ static void a_list_of_one_piece_may_differ_where_only_the_item_does(void **state
         assert_string_equal(told(&f), ".spec.template.spec.tolerations[key=\"in\"] l\n.spec.template.spec.tolerations gl\n");
 }
 
+/* What stands there is something, and other than nothing. */
+static void a_value_is_not_as_alike_as_a_list_without_items(void **state) {
+        struct ignore_rule r = by_paths(".spec.template.spec.tolerations[key=\"in\"]");
+        struct ignore_result f = found(DEPLOYMENT("'spec':{'template':{'spec':{'tolerations':'none'}}}"), TOLERATIONS("{'key':'in'}"), &r,
+                                       1, NULL);
+
+        (void)state;
+        assert_string_equal(told(&f), ".spec.template.spec.tolerations[key=\"in\"] l\n");
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -420,6 +430,7 @@ int main(void) {
                 CASE(a_rule_that_freezes_a_list_is_told_with_a_narrower_one),
                 CASE(a_list_that_git_does_not_have_or_that_is_as_git_says_is_no_news),
                 CASE(a_list_of_one_piece_may_differ_where_only_the_item_does),
+                CASE(a_value_is_not_as_alike_as_a_list_without_items),
         };
 
         return cmocka_run_group_tests_name("ignore", tests, NULL, NULL);
