@@ -270,6 +270,8 @@ static bool decide_as(struct judging *j, enum decide_mode mode, struct decision 
                 .type = j->type,
                 .policy = &j->ignored.policy,
                 .application = j->config->apps[0].name,
+                .kept = ignore_marks(),
+                .kept_count = IGNORE_MARKS,
                 .ignored = j->ignored.paths,
                 .ignored_count = j->ignored.count,
                 .remove_extra = j->config->apps[0].self_heal && !j->config->apps[0].report_extra,
@@ -437,11 +439,16 @@ static bool holds(const struct value *have, const struct value *want) {
         return true;
 }
 
+static const struct value *masked(struct judging *j, const struct value *object) {
+        mask_objects(&object, 1, j->desired.secret, &j->config->mask, j->a);
+        return object;
+}
+
 static void expect_sent(struct judging *j, const struct value *want) {
         if (!j->decision.body)
                 complain(j, "nothing is sent");
         else if (!holds(j->decision.body, want))
-                complain(j, "sent is %.*s", STR_FMT(value_canonical(j->a, j->decision.body)));
+                complain(j, "sent is %.*s", STR_FMT(value_canonical(j->a, masked(j, j->decision.body))));
 }
 
 static void expect_not_sent(struct judging *j, const struct value *want) {
