@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `truce render`: the objects of a revision as Git says them after cleaning, without a cluster: default namespaces and
- * marks, which need the cluster's word on scopes, are not in it. Secrets' values are shown as "(hidden)".
+ * marks, which need the cluster's word on scopes, are not in it. Secrets' values, and those of annotations that are to be
+ * masked, are shown as "(hidden)".
  */
 #include <stdio.h>
 
@@ -39,10 +40,20 @@ static const struct value *hide_data(const struct value *secret, struct arena *a
         return value_with(a, secret, STR("data"), value_map_end(&hidden, a, 0));
 }
 
-static void print_object(const struct manifest_object *o, int output) {
+static const struct value *hide_annotations(const struct value *object, const struct mask_annotations *mask, struct arena *a) {
+        for (size_t i = 0; i < mask->count; i++) {
+                const struct str way[] = { STR("metadata"), STR("annotations"), mask->keys[i] };
+
+                if (value_get(value_path(object, "metadata", "annotations", NULL), mask->keys[i]))
+                        object = value_with_path(a, object, way, ARRAY_LEN(way), value_stringc(a, "(hidden)"));
+        }
+        return object;
+}
+
+static void print_object(const struct manifest_object *o, const struct mask_annotations *mask, int output) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(buf_done) struct buf out = buf_make(OUTPUT_MAX_BYTES), file = buf_make(64 * 1024);
-        const struct value *value = o->secret ? hide_data(o->value, a) : o->value;
+        const struct value *value = hide_annotations(o->secret ? hide_data(o->value, a) : o->value, mask, a);
 
         if (output == 1) {
                 value_print(value, &out);
@@ -109,7 +120,7 @@ static int render(const struct config *c, const struct config_app *app, int outp
                 return err_wrap(err, r, "%.*s", STR_FMT(app->name));
 
         for (size_t i = 0; i < set->object_count; i++)
-                print_object(&set->objects[i], output);
+                print_object(&set->objects[i], &c->mask, output);
         print_problems(set->warnings, set->warning_count, "warning: ");
         print_problems(set->errors, set->error_count, "");
         if (!set->object_count && !set->error_count)
