@@ -112,11 +112,24 @@ static void read_paths(struct ignore_reader *x, const struct value *list) {
         x->rule.paths = all;
 }
 
+static void warn_of_manager(struct ignore_reader *x, const struct value *item) {
+        uint32_t line = line_in_file(x, item->line);
+
+        if (!policy_is_name_pattern(item->text))
+                reader_warn(x->r, line, "%s: manager \"%.*s\" never has an effect: a \"*\" may only stand at the end", x->where,
+                            STR_FMT(item->text));
+        else if (policy_is_own_name(item->text))
+                reader_warn(x->r, line, "%s: manager \"%.*s\" never has an effect: what it owns is Git's", x->where,
+                            STR_FMT(item->text));
+}
+
 static void read_managers(struct ignore_reader *x, const struct value *list) {
         const char **all = arena_alloc(x->r->a, (value_count(list) + 1) * sizeof *all);
 
-        for (size_t i = 0; i < value_count(list); i++)
+        for (size_t i = 0; i < value_count(list); i++) {
                 all[i] = arena_str(x->r->a, list->list.items[i]->text).p;
+                warn_of_manager(x, list->list.items[i]);
+        }
         x->rule.managers = all;
         x->rule.manager_count = value_count(list);
 }

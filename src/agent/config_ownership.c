@@ -41,12 +41,6 @@ static uint32_t line_in_file(const struct rules_reader *x, uint32_t line) {
         return x->line_before + line;
 }
 
-static bool is_name_pattern(struct str text) {
-        ptrdiff_t star = str_find(text, '*', 0);
-
-        return star < 0 || (size_t)star + 1 == text.n;
-}
-
 static void read_text(struct rules_reader *x, const struct rule_key *k, const struct value_member *m) {
         const char **at = (const char **)((char *)&x->rule + k->at);
         uint32_t line = line_in_file(x, m->line);
@@ -56,7 +50,7 @@ static void read_text(struct rules_reader *x, const struct rule_key *k, const st
                              value_kind_name(m->value->kind));
         else if (!m->value->text.n && !k->may_be_empty)
                 reader_error(x->r, line, "%s: %s is empty; leave it out where any is meant", x->where, k->key);
-        else if (k->is_pattern && !is_name_pattern(m->value->text))
+        else if (k->is_pattern && !policy_is_name_pattern(m->value->text))
                 reader_error(x->r, line, "%s: %s \"%.*s\": a \"*\" may only stand at the end", x->where, k->key,
                              STR_FMT(m->value->text));
         else
@@ -170,6 +164,8 @@ static void warn_of_all(struct rules_reader *x) {
 
         if (r->action == POLICY_TAKE && !r->path && policy_rule_is_ownerless(r))
                 reader_notice(x->r, x->line, "%s: this rule takes every path, replicas under an autoscaler too", x->where);
+        if (r->manager && policy_is_own_name(str_from(r->manager)))
+                reader_warn(x->r, x->line, "%s: this rule never has an effect: what %s owns is Git's", x->where, r->manager);
 }
 
 static void read_rule(struct rules_reader *x, const struct value *map) {

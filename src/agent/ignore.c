@@ -67,20 +67,39 @@ bool ignore_is_annotated(const struct value *object) {
         return annotation(object, IGNORE_ANNOTATION).n || annotation(object, IGNORE_MANAGERS_ANNOTATION).n;
 }
 
+static int check_manager(struct str name, struct err *err) {
+        if (str_eqc(name, "*"))
+                return err_set(err, ERR_INVAL, "\"*\" would leave all to everybody; skip-reconcile does that");
+        if (!policy_is_name_pattern(name))
+                return err_set(err, ERR_INVAL, "\"%.*s\": a \"*\" may only stand at the end", STR_FMT(name));
+        if (policy_is_own_name(name))
+                return err_set(err, ERR_INVAL, "\"%.*s\": what it owns is Git's", STR_FMT(name));
+        return 0;
+}
+
+/* The end of the name that begins at `from`: a comma, or a line's end. */
+static size_t name_end(struct str text, size_t from) {
+        while (from < text.n && text.p[from] != ',' && text.p[from] != '\n')
+                from++;
+        return from;
+}
+
 static int read_managers(struct str text, struct arena *a, const char *const **ret_managers, size_t *ret_count,
                          struct err *err) {
         const char **managers = arena_alloc(a, (IGNORE_MAX_LISTED + 1) * sizeof *managers);
-        struct str rest = text, one;
         size_t count = 0;
 
-        while (str_next(&rest, ',', &one)) {
-                one = str_trim(one);
+        for (size_t from = 0; from < text.n;) {
+                size_t to = name_end(text, from);
+                struct str one = str_trim(str_sub(text, from, to));
+
+                from = to + 1;
                 if (!one.n)
                         continue;
                 if (count == IGNORE_MAX_LISTED)
                         return err_set(err, ERR_LIMIT, "it holds more than %d managers", IGNORE_MAX_LISTED);
-                if (str_eqc(one, "*"))
-                        return err_set(err, ERR_INVAL, "\"*\" would leave all to everybody; skip-reconcile does that");
+                if (check_manager(one, err) < 0)
+                        return ERR_INVAL;
                 managers[count++] = arena_str(a, one).p;
         }
         *ret_managers = managers;

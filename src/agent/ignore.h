@@ -12,7 +12,7 @@
  * Annotations of Git's object add to them, and can only make truce do less:
  *
  *   truce.dev/ignore: .spec.replicas, .spec.template.spec.containers[name="proxy"]     what may differ, one a line or with commas
- *   truce.dev/ignore-managers: istiod, region-operator                                 whose fields are theirs
+ *   truce.dev/ignore-managers: istiod, region-operator                                 whose fields are theirs, likewise
  *
  * Thread rule: loop thread. A search lives in its arena, and borrows from the object until it is answered.
  */

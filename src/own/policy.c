@@ -61,6 +61,16 @@ bool policy_name_fits(const char *pattern, struct str name) {
         return str_eqc(name, pattern);
 }
 
+bool policy_is_name_pattern(struct str text) {
+        ptrdiff_t star = str_find(text, '*', 0);
+
+        return star < 0 || (size_t)star + 1 == text.n;
+}
+
+bool policy_is_own_name(struct str manager) {
+        return str_eqc(manager, OWN_MANAGER) || str_eqc(manager, OWN_KEEPER);
+}
+
 static enum policy_class class_of_name(struct str manager) {
         for (size_t i = 0; i < ARRAY_LEN(known_managers); i++)
                 if (policy_name_fits(known_managers[i].pattern, manager))
@@ -136,7 +146,7 @@ bool policy_rule_is_ownerless(const struct policy_rule *r) {
 }
 
 static bool rule_matches(const struct policy_rule *r, const struct policy_question *q, enum policy_class class) {
-        if (r->manager && !policy_name_fits(r->manager, q->manager))
+        if (r->manager && (policy_is_own_name(q->manager) || !policy_name_fits(r->manager, q->manager)))
                 return false;
         if (r->subresource && !str_eqc(q->subresource, r->subresource))
                 return false;

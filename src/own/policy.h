@@ -94,6 +94,10 @@ struct policy_answer policy_decide(const struct policy *p, const struct policy_q
 
 /* Is the name what a rule says, which may end in one '*'? */
 bool policy_name_fits(const char *pattern, struct str name);
+/* Can it fit more than itself only as it is meant: has it no '*' but one at the end? */
+bool policy_is_name_pattern(struct str text);
+/* truce or its keeper: no configured rule with a manager is about these, for what they have is Git's. */
+bool policy_is_own_name(struct str manager);
 /* Does the rule speak of a path whoever owns it? */
 bool policy_rule_is_ownerless(const struct policy_rule *r);
 /* Does it select the object? */

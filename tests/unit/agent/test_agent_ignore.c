@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "agent/ignore.h"
 #include "base/limits.h"
 #include "world.h"
 
@@ -62,6 +63,38 @@ static void an_object_whose_annotation_cannot_be_read_is_refused_and_the_rest_go
         end(&w);
 }
 
+static void annotations_are_read_or_refused_whole(void **state) {
+        static const struct {
+                const char *annotation, *value, *says; /* NULL: it can be read */
+        } cases[] = {
+                { IGNORE_ANNOTATION, ".data.a\r\n.data.b\r\n", NULL },
+                { IGNORE_ANNOTATION, ".metadata.annotations", NULL },
+                { IGNORE_ANNOTATION, ".data.a,.metadata.name", "cannot be ignored" },
+                { IGNORE_ANNOTATION, "metadata", "cannot be ignored" },
+                { IGNORE_ANNOTATION, "[\"metadata\"][\"namespace\"]", "cannot be ignored" },
+                { IGNORE_ANNOTATION, "/kind", "cannot be ignored" },
+                { IGNORE_MANAGERS_ANNOTATION, "istiod\r\nregion-*\r\n", NULL },
+                { IGNORE_MANAGERS_ANNOTATION, "istiod,*", "skip-reconcile does that" },
+                { IGNORE_MANAGERS_ANNOTATION, "*-operator", "may only stand at the end" },
+                { IGNORE_MANAGERS_ANNOTATION, "istiod\ntruce", "what it owns is Git's" },
+                { IGNORE_MANAGERS_ANNOTATION, "truce-keeper", "what it owns is Git's" },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                _cleanup_(arena_freep) struct arena *a = arena_new(0);
+                const struct str way[] = { STR("metadata"), STR("annotations"), str_from(cases[i].annotation) };
+                const struct value *object = value_with_path(a, NULL, way, ARRAY_LEN(way), value_stringc(a, cases[i].value));
+                struct err err = { 0 };
+                const char *key;
+                int r = ignore_check_annotations(object, &key, &err);
+
+                assert_int_equal(r, cases[i].says ? ERR_INVAL : 0);
+                if (cases[i].says && !strstr(err.msg, cases[i].says))
+                        fail_msg("%s: %s", cases[i].value, err.msg);
+        }
+}
+
 static void rules_that_do_nothing_are_told_once_where_they_speak_of_objects(void **state) {
         struct world w;
 
@@ -99,6 +132,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(an_edit_of_a_path_that_an_annotation_names_is_left_alone),
                 cmocka_unit_test(an_object_whose_annotation_cannot_be_read_is_refused_and_the_rest_goes_on),
+                cmocka_unit_test(annotations_are_read_or_refused_whole),
                 cmocka_unit_test(rules_that_do_nothing_are_told_once_where_they_speak_of_objects),
                 cmocka_unit_test(what_is_ignored_and_taken_is_told_once),
         };

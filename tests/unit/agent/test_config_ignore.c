@@ -249,6 +249,13 @@ static const struct {
           "error apps.yaml:13: application argocd/shop: spec.ignoreDifferences: a rule is a map, not a list\n" },
         { "    kind: ConfigMap\n",
           "error apps.yaml:12: application argocd/shop: spec.ignoreDifferences must be a list of at most 1000 rules\n" },
+        { "  - kind: ConfigMap\n    managedFieldsManagers:\n    - truce\n    - '*-operator'\n    - truce-*\n    - truce-keeper\n",
+          "warning apps.yaml:15: application argocd/shop: spec.ignoreDifferences: manager \"truce\" never has an effect: what it owns is "
+          "Git's\n"
+          "warning apps.yaml:16: application argocd/shop: spec.ignoreDifferences: manager \"*-operator\" never has an effect: a \"*\" may "
+          "only stand at the end\n"
+          "warning apps.yaml:18: application argocd/shop: spec.ignoreDifferences: manager \"truce-keeper\" never has an effect: what it "
+          "owns is Git's\n" },
         { "  - {kind: ConfigMap, jqPathExpressions: [.data, '']}\n",
           "error apps.yaml:13: application argocd/shop: spec.ignoreDifferences: jqPathExpressions must be a list of strings\n" },
         /* All of a core kind, and globs, are none of these. */

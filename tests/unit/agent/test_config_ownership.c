@@ -136,6 +136,14 @@ static void taking_everything_is_told(void **state) {
         assert_non_null(strstr(f->text.p, "c.yaml:7: spec.ownership.rules: this rule takes every path, replicas under an"));
 }
 
+static void a_rule_about_truce_itself_is_told(void **state) {
+        struct fixture *f = *state;
+
+        assert_int_equal(load(f, AGENT "    - {manager: truce, action: yield}\n"), 0);
+        assert_non_null(strstr(f->text.p, "c.yaml:7: spec.ownership.rules: this rule never has an effect: what truce owns is "
+                                          "Git's"));
+}
+
 static void mistakes_are_errors_with_file_line_and_a_hint(void **state) {
         static const struct {
                 const char *rule, *message;
@@ -222,6 +230,7 @@ int main(void) {
                 CASE(no_rules_are_no_rules),
                 CASE(flags_make_applications_that_follow_the_agents_rules),
                 CASE(taking_everything_is_told),
+                CASE(a_rule_about_truce_itself_is_told),
                 CASE(mistakes_are_errors_with_file_line_and_a_hint),
                 CASE(a_mistyped_setting_of_ownership_is_named),
                 CASE(mistakes_in_an_annotation_have_the_lines_of_the_file),

@@ -258,6 +258,16 @@ static void given_rules_come_before_the_built_in_ones(void **state) {
         assert_int_equal(ask(&p, "argocd-controller", "", false, SCALE_NONE).action, POLICY_REPORT);
 }
 
+static void no_rule_about_owners_is_about_truce(void **state) {
+        const struct policy_rule rule = { .name = "all", .manager = "*", .action = POLICY_YIELD };
+        const struct policy p = { &rule, 1 };
+
+        (void)state;
+        assert_int_equal(ask(&p, "my-operator", "", false, SCALE_NONE).action, POLICY_YIELD);
+        assert_int_equal(ask(&p, "truce", "", false, SCALE_NONE).action, POLICY_TAKE); /* a stray write under the name */
+        assert_int_equal(ask(&p, "truce-keeper", "", false, SCALE_NONE).action, POLICY_TAKE);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void) {
@@ -274,6 +284,7 @@ int main(void) {
                 CASE(managers_are_classified_by_name_and_operation),
                 CASE(git_wins_over_people_and_leaves_others_alone),
                 CASE(given_rules_come_before_the_built_in_ones),
+                CASE(no_rule_about_owners_is_about_truce),
         };
 
         return cmocka_run_group_tests_name("scaler", tests, NULL, NULL);
