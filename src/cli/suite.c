@@ -174,6 +174,19 @@ static void complete_live(struct judging *j) {
                 give_up(j, "live.yaml", &err);
 }
 
+/* An object of a cluster has truce's marks, which nobody writes into Git: truce puts them on what it applies. */
+static void mark_desired(struct judging *j) {
+        const struct managed_entry *ours = managed_ours(&j->owners);
+
+        for (size_t i = 0; ours && !ours->broken && i < IGNORE_MARKS; i++) {
+                struct field_path mark = ignore_marks()[i];
+                const struct value *held = field_path_find(j->live, mark, j->type);
+
+                if (held && fieldset_contains(ours->set, mark) && !field_path_find(j->desired.value, mark, j->type))
+                        field_path_set(j->a, j->desired.value, mark, j->type, held, &j->desired.value, NULL);
+        }
+}
+
 /* A case that expects nothing would always be as it says. */
 static void check_expected(struct judging *j) {
         size_t count = 0;
@@ -197,6 +210,8 @@ static void read_case(struct judging *j) {
                 read_type(j);
         if (!j->failed && j->live)
                 complete_live(j);
+        if (!j->failed && j->live)
+                mark_desired(j);
 }
 
 /* --- deciding ----------------------------------------------------------------------------------------------------- */
@@ -227,6 +242,11 @@ static void seek_ignored(struct judging *j) {
                 j->ignored = ignore_answer(s);
 }
 
+/* What is compared by its parts: the item of a list, a map. */
+static bool has_parts(const struct value *v, const struct schema *type) {
+        return value_count(v) > 0 && schema_is_granular(type, v);
+}
+
 /* What the API server would refuse: paths that another manager owns and that stand otherwise. */
 static size_t foreseen_causes(struct judging *j, const struct decision *d, struct decide_cause **ret) {
         const struct fieldset *sent = fieldset_of_value(d->body, j->type, j->a, NULL);
@@ -243,7 +263,7 @@ static size_t foreseen_causes(struct judging *j, const struct decision *d, struc
                         const struct value *want = field_path_find(d->body, paths[k], j->type);
                         const struct value *have = field_path_find(j->live, paths[k], j->type);
 
-                        if (want && have && value_equal(want, have))
+                        if (want && have && (value_equal(want, have) || has_parts(want, field_path_type(j->type, paths[k]))))
                                 continue;
                         *ret = mem_grow(*ret, &cap, count + 1, sizeof **ret);
                         (*ret)[count++] = (struct decide_cause){ e->manager, e->subresource, field_path_text(j->a, paths[k]) };

@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 CASES=$(cd "$(dirname "${BASH_SOURCE[0]}")/../cases/ignore" && pwd)
-AT_LEAST=281
+AT_LEAST=283
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/truce-suites-XXXXXX")
 trap 'rm -rf "$WORK"' EXIT
 
