@@ -200,6 +200,16 @@ static void on_observed(void *ctx, struct app *app, const struct agent_timeline 
                   arena_strf(a, "%lld", (long long)(t->observed_ms - t->noticed_ms)).p, NULL);
 }
 
+/* Lines are told apart by their first pair: "git of shop", of several sources ", source infra" as the error begins. */
+static const char *trouble_of(const struct app *app, const char *what, const struct err *err, struct arena *a) {
+        bool by_source = strcmp(what, "git") == 0 && app_config(app)->source_count > 1;
+        struct str rest = str_from(err->msg), source = { 0 };
+
+        if (by_source)
+                str_next(&rest, ':', &source);
+        return arena_strf(a, "%s of %s%s%.*s", what, app_name(app, a), by_source ? ", " : "", STR_FMT(source)).p;
+}
+
 static void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
 
@@ -208,8 +218,8 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
                 log_event(LOG_ERROR, "agent", "application not run", "app", app_name(app, a), "err", err->msg, NULL);
                 return;
         }
-        if (app) /* lines are told apart by their first pair */
-                what = arena_strf(a, "%s of %s", what, app_name(app, a)).p;
+        if (app)
+                what = trouble_of(app, what, err, a);
         log_event_limited(LOG_WARN, "agent", "does not work now, tried again", "what", what, "err", err->msg, NULL);
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# One application of two sources: what was in force stands in only for the sources that it is of, and a repository that cannot
-# be asked for --revision is told. And a namespace that is made without the metadata that its project denies.
+# One application of two sources: what was in force stands in only for the sources that it is of, a repository that cannot be
+# asked for --revision is told, and each that falls silent is. And a namespace that is made without the metadata that its
+# project denies.
 # shellcheck source=tests/sandbox/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -92,9 +93,24 @@ a_repository_that_cannot_be_asked_for_a_revision_is_told() {
 	[ "$RC" != 2 ] || fail "exit status 2: $OUT"
 }
 
+# What is logged at most once a minute is so for each of them.
+every_source_that_falls_silent_is_logged() {
+	rm -rf "$WORK/etc/shop.yaml" "$WORK/infra" "$WORK/more"
+	git clone -q "$REPO" "$WORK/infra"
+	git clone -q "$REPO" "$WORK/more"
+	application infra "file://$WORK/infra" base main "file://$WORK/more" app main
+	agent_start
+	agent_waits 20 'msg="synced" app=infra'
+	mv "$WORK/infra" "$WORK/infra.away"
+	agent_waits 20 'err="source infra: '
+	mv "$WORK/more" "$WORK/more.away"
+	agent_waits 20 'err="source more: '
+	agent_stop
+}
+
 # The project permits no object of the cluster: CreateNamespace is none.
 a_namespace_is_made_where_its_metadata_are_denied() {
-	rm "$WORK/etc/shop.yaml" "$WORK/etc/infra.yaml"
+	rm "$WORK/etc/infra.yaml"
 	cat >"$WORK/etc/tight.yaml" <<-YAML
 		apiVersion: argoproj.io/v1alpha1
 		kind: AppProject
@@ -120,5 +136,6 @@ a_namespace_is_made_where_its_metadata_are_denied() {
 
 sandbox_start
 run_cases two_revisions_of_one_repository_are_joined sources_in_another_order_are_no_stand_in \
-	a_repository_that_cannot_be_asked_for_a_revision_is_told a_namespace_is_made_where_its_metadata_are_denied
+	a_repository_that_cannot_be_asked_for_a_revision_is_told every_source_that_falls_silent_is_logged \
+	a_namespace_is_made_where_its_metadata_are_denied
 sandbox_end
