@@ -31,7 +31,8 @@ struct feed {
         bool listed;          /* once to the end */
         int64_t emptied_ms;   /* when the last object went; 0: there is one, or never was */
         struct err err;       /* why it is not current; code 0: it is */
-        struct err unread;    /* an object since the last LIST began that could not be taken; code 0: none */
+        struct map *unread;   /* names of objects that could not be taken, as they are since the last LIST began */
+        struct err why_unread; /* of the newest one of them */
 };
 
 struct config_cluster {
@@ -43,6 +44,7 @@ struct config_cluster {
         struct feed feeds[ARRAY_LEN(kinds)];
         struct config_snapshot *snapshot; /* NULL: there was no whole picture yet */
         bool dirty;           /* objects came, changed or went since */
+        struct loop_timer *emptied; /* ends the wait for who deletes a definition */
 };
 
 struct config_snapshot *config_snapshot_ref(struct config_snapshot *s) {
@@ -133,16 +135,22 @@ static size_t count_objects(const struct config_cluster *c) {
         return n;
 }
 
+/* The name of an object that may be too deep to be parsed: what stands between the quotes. */
+static struct str name_in(struct str text) {
+        struct str raw = json_member(json_member(text, STR("metadata")), STR("name"));
+
+        return raw.n >= 2 && raw.p[0] == '"' ? str_sub(raw, 1, raw.n - 1) : (struct str){ 0 };
+}
+
 /* Puts the object into `map`, or takes it out of it. */
 static int take(struct feed *f, struct map *map, struct str text, bool deleted, struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        const struct value *object;
-        struct str name;
-        int r = json_parse(text, a, &object, err);
+        const struct value *object = NULL;
+        struct str name = name_in(text);
+        int r = deleted ? 0 : json_parse(text, a, &object, err);
 
         if (r < 0)
-                return err_wrap(err, r, "a %s of namespace %.*s", f->kind->name, STR_FMT(f->owner->ns));
-        name = value_text(value_path(object, "metadata", "name", NULL));
+                return err_wrap(err, r, "%s %.*s/%.*s", f->kind->name, STR_FMT(f->owner->ns), STR_FMT(name));
         if (deleted || !is_wanted(f->kind, object)) {
                 map_remove(map, name);
                 return 0;
@@ -166,20 +174,33 @@ static void tell(struct feed *f, const struct err *err) {
 }
 
 static void note_emptied(struct feed *f, size_t before) {
-        if (map_count(f->objects) > 0)
+        if (map_count(f->objects) > 0) {
                 f->emptied_ms = 0;
-        else if (before > 0)
+        } else if (before > 0) {
                 f->emptied_ms = loop_now_ms(f->owner->loop);
+                loop_timer_start(f->owner->emptied, CONFIG_CLUSTER_EMPTIED_MS);
+        }
 }
 
+static void on_emptied(void *ctx) {
+        struct config_cluster *c = ctx;
+
+        c->changed(c->ctx);
+}
+
+/* One that could not be taken hides the others until it can, or is gone. */
 static void take_or_tell(struct feed *f, struct map *map, struct str object, bool deleted) {
+        struct str name = name_in(object);
         struct err err = { 0 };
 
         f->owner->dirty = true;
-        if (take(f, map, object, deleted, &err) == 0)
-                return;
-        f->unread = err;
-        f->owner->changed(f->owner->ctx);
+        if (take(f, map, object, deleted, &err) < 0) {
+                f->why_unread = err;
+                map_set(f->unread, name, f);
+                f->owner->changed(f->owner->ctx);
+        } else if (map_remove(f->unread, name)) {
+                f->owner->changed(f->owner->ctx);
+        }
 }
 
 static void on_begin(void *ctx) {
@@ -187,7 +208,8 @@ static void on_begin(void *ctx) {
 
         map_free(f->listing);
         f->listing = map_new(free);
-        f->unread = (struct err){ 0 };
+        map_free(f->unread);
+        f->unread = map_new(NULL);
 }
 
 static void on_item(void *ctx, struct str object) {
@@ -253,8 +275,10 @@ struct config_cluster *config_cluster_new(struct loop *l, struct kube_client *cl
 
         *c = (struct config_cluster){ .loop = l, .arena = arena_new(0), .changed = changed, .ctx = ctx };
         c->ns = arena_str(c->arena, ns);
+        c->emptied = loop_timer_new(l, on_emptied, c);
         for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
                 c->feeds[i].owner = c;
+                c->feeds[i].unread = map_new(NULL);
                 c->feeds[i].kind = &kinds[i];
                 feed_start(&c->feeds[i], client, selector);
         }
@@ -268,7 +292,9 @@ void config_cluster_free(struct config_cluster *c) {
                 kube_watch_free(c->feeds[i].watch);
                 map_free(c->feeds[i].objects);
                 map_free(c->feeds[i].listing);
+                map_free(c->feeds[i].unread);
         }
+        loop_timer_free(c->emptied);
         config_snapshot_unref(c->snapshot);
         arena_free(c->arena);
         free(c);
@@ -278,8 +304,8 @@ void config_cluster_free(struct config_cluster *c) {
 
 const struct err *config_cluster_err(const struct config_cluster *c) {
         for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-                if (c->feeds[i].err.code || c->feeds[i].unread.code)
-                        return c->feeds[i].err.code ? &c->feeds[i].err : &c->feeds[i].unread;
+                if (c->feeds[i].err.code || map_count(c->feeds[i].unread))
+                        return c->feeds[i].err.code ? &c->feeds[i].err : &c->feeds[i].why_unread;
         return &c->feeds[0].err;
 }
 

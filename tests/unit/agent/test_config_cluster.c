@@ -214,7 +214,9 @@ static void the_last_one_that_goes_is_gone_after_a_while(void **state) {
 
         start(f, "");
         event(f, APPS, "DELETED", APP("shop", "a", ""));
+        unsigned changes = f->changes;
         loop_run_for(f->loop, CONFIG_CLUSTER_EMPTIED_MS + SECOND);
+        assert_true(f->changes > changes); /* who waits for a whole picture hears of it */
         assert_string_equal(names(f), "ConfigMap argocd/argocd-cm\n");
 }
 
@@ -231,20 +233,44 @@ static void while_the_server_is_away_all_stays(void **state) {
         assert_int_not_equal(config_cluster_err(f->cluster)->code, 0);
 }
 
-static void an_object_that_cannot_be_read_is_not_taken_for_gone(void **state) {
-        struct fixture *f = *state;
+static void deep_event(struct fixture *f, const char *type, const char *name) {
         _cleanup_(buf_done) struct buf deep = buf_make(MIB);
 
-        start(f, "");
-        buf_addc(&deep, "{\"metadata\":{\"name\":\"shop\",\"resourceVersion\":\"12\"},\"spec\":");
+        buf_addf(&deep, "{\"metadata\":{\"name\":\"%s\",\"resourceVersion\":\"11\"},\"spec\":", name);
         for (int i = 0; i < 300; i++)
                 buf_addc(&deep, "[");
         for (int i = 0; i < 300; i++)
                 buf_addc(&deep, "]");
         buf_addc(&deep, "}");
-        event(f, APPS, "MODIFIED", deep.p);
+        event(f, APPS, type, deep.p);
+}
+
+static void an_object_that_cannot_be_read_is_not_taken_for_gone(void **state) {
+        struct fixture *f = *state;
+
+        start(f, "");
+        deep_event(f, "MODIFIED", "shop");
         assert_string_equal(names(f), "ConfigMap argocd/argocd-cm\nApplication argocd/shop\n");
         assert_int_not_equal(config_cluster_err(f->cluster)->code, 0);
+        assert_non_null(strstr(config_cluster_err(f->cluster)->msg, "Application argocd/shop"));
+}
+
+/* A watch lists again only when it has to: that may be days later. */
+static void an_object_that_can_be_read_again_is_read(void **state) {
+        struct fixture *f = *state;
+        unsigned changes;
+
+        start(f, "");
+        deep_event(f, "ADDED", "other");
+        deep_event(f, "MODIFIED", "shop");
+        event(f, APPS, "MODIFIED", APP("shop", "b", ""));
+        assert_int_not_equal(config_cluster_err(f->cluster)->code, 0);
+        changes = f->changes;
+        deep_event(f, "DELETED", "other");
+        assert_int_equal(config_cluster_err(f->cluster)->code, 0);
+        assert_true(f->changes > changes);
+        assert_string_equal(names(f), "ConfigMap argocd/argocd-cm\nApplication argocd/shop\n");
+        assert_non_null(strstr(config_cluster_snapshot(f->cluster)->documents.items[1].text.p, "\"path\":\"b\""));
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -261,6 +287,7 @@ int main(void) {
                 T(the_last_one_that_goes_is_gone_after_a_while),
                 T(while_the_server_is_away_all_stays),
                 T(an_object_that_cannot_be_read_is_not_taken_for_gone),
+                T(an_object_that_can_be_read_again_is_read),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
