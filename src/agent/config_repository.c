@@ -202,7 +202,10 @@ static int parse_url(struct reader *r, const struct config_repository *repo, str
 
         if (code == 0)
                 return 0;
-        if (!repo->is_template || git_url_parse(arena_strf(r->a, "%.*s/x", STR_FMT(repo->url)), r->a, ret, NULL) < 0)
+        const char *slash = str_ends(repo->url, STR("/")) ? "" : "/";
+
+        if (!repo->is_template ||
+            git_url_parse(arena_strf(r->a, "%.*s%sx", STR_FMT(repo->url), slash), r->a, ret, NULL) < 0)
                 return code;
         ret->text = str_sub(ret->text, 0, ret->text.n - strlen("/x"));
         return 0;
@@ -211,9 +214,11 @@ static int parse_url(struct reader *r, const struct config_repository *repo, str
 /* False: it is no address that truce can read from, which has been told. */
 static bool read_url(struct reader *r, struct config_repository *repo, struct git_url *ret) {
         struct err err;
+        bool ends_in_slash;
         int code;
 
-        repo->url = secret_text(r, "url");
+        repo->url = str_trim(secret_text(r, "url"));
+        ends_in_slash = str_ends(repo->url, STR("/"));
         code = parse_url(r, repo, ret, &err);
         if (code == ERR_UNSUPPORTED)
                 reader_refuse(r, secret_line(r, "url"), "url: %s", err.msg);
@@ -221,7 +226,8 @@ static bool read_url(struct reader *r, struct config_repository *repo, struct gi
                 reader_error(r, secret_line(r, "url"), "url: %s", err.msg);
         if (code < 0)
                 return false;
-        repo->url = ret->text;
+        /* Of a template it means "what is in there", not "what begins so". */
+        repo->url = repo->is_template && ends_in_slash ? arena_strf(r->a, "%.*s/", STR_FMT(ret->text)) : ret->text;
         return true;
 }
 

@@ -384,6 +384,29 @@ static void credentials_stay_with_their_host(void **state) {
         assert_non_null(config_find_repository(f->c, STR("https://git.example/x"), STR("default")));
 }
 
+/* As in Argo CD: with a slash it ends at a folder. */
+static void a_template_that_ends_in_a_slash_is_for_what_is_in_that_folder(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, APP SECRET("a", "repo-creds") "  url: https://git.example.com/org/\n  username: u1\n  password: p1\n"
+                     SECRET("b", "repo-creds") "  url: https://other.example.com/\n  username: u2\n  password: p2\n"
+                     SECRET("c", "repo-creds") "  url: https://third.example.com/team-\n  username: u3\n  password: p3\n");
+        assert_str(config_find_repository(f->c, STR("https://git.example.com/org/x"), STR("default"))->username, "u1");
+        assert_null(config_find_repository(f->c, STR("https://git.example.com/organisation/x"), STR("default")));
+        assert_null(config_find_repository(f->c, STR("https://git.example.com/org"), STR("default")));
+        assert_str(config_find_repository(f->c, STR("https://other.example.com/x"), STR("default"))->username, "u2");
+        assert_null(config_find_repository(f->c, STR("https://other.example.com.evil.org/x"), STR("default")));
+        assert_str(config_find_repository(f->c, STR("https://third.example.com/team-a/x"), STR("default"))->username, "u3");
+}
+
+/* `echo URL | base64` puts a line break behind it. */
+static void blanks_around_a_secrets_url_are_none_of_it(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, APP SECRET("a", "repository") "  url: \"https://git.example.com/x\\n\"\n  username: u1\n");
+        assert_str(config_find_repository(f->c, STR("https://git.example.com/x"), STR("default"))->username, "u1");
+}
+
 static void a_repository_that_needs_more_refuses_its_applications_without_showing_it(void **state) {
         struct fixture *f = *state;
 
@@ -820,6 +843,8 @@ int main(void) {
                 T(the_longest_template_wins_and_its_own_secret_beats_all),
                 T(credentials_stay_with_their_host),
                 T(a_repository_that_needs_more_refuses_its_applications_without_showing_it),
+                T(a_template_that_ends_in_a_slash_is_for_what_is_in_that_folder),
+                T(blanks_around_a_secrets_url_are_none_of_it),
                 T(a_repository_without_credentials_has_its_templates),
                 T(a_projects_repository_is_for_its_applications_alone),
                 T(two_secrets_for_one_repository_are_told),
