@@ -342,6 +342,7 @@ static void set_credentials(struct git_remote_options *o, const struct config_re
                 .bearer_token = basic ? STR("") : repo->bearer_token,
                 .certificate = repo->certificate, .key = repo->key,
         };
+        o->scope = repo->project;
         o->insecure_tls = repo->insecure;
         o->no_proxy = repo->no_proxy;
 }

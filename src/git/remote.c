@@ -583,9 +583,13 @@ static const struct git_source_ops remote_ops = {
 };
 
 static int open_http(struct remote *r, const struct git_remote_options *o, struct err *err) {
+        struct str key = r->url.text;
         int rc = http_config_init(&r->http, &r->url, o, err);
 
-        return rc < 0 ? rc : store_init(&r->store, o->store_dir, r->url.text, err);
+        /* What is stored costs no question to the server, which knows who may read it. */
+        if (o->scope.n)
+                key = arena_strf(r->arena, "%.*s %.*s", STR_FMT(key), STR_FMT(o->scope));
+        return rc < 0 ? rc : store_init(&r->store, o->store_dir, key, err);
 }
 
 static int open_in_place(struct remote *r, const struct git_remote_options *o, struct err *err) {

@@ -4,13 +4,14 @@
  *
  * http(s): refs are listed with protocol v2 `ls-refs` for just the names that matter (two small requests over one
  * connection; servers that speak only v0/v1 send their whole list). Objects are fetched by libgit2, incrementally, one
- * ref at a time, into a bare object store of one folder per URL, over our own libcurl transport: every wait has an end.
- * file:// and plain paths (with allow_file) are read in place: nothing is copied.
+ * ref at a time, into a bare object store of one folder per URL and scope, over our own libcurl transport: every wait
+ * has an end. file:// and plain paths (with allow_file) are read in place: nothing is copied.
  *
- * The store is shared: every source of one URL and one store_dir, also in other processes, uses the same folder; a lock
- * file lets one of them fetch at a time. A store with many packs or much garbage is fetched afresh beside the old one,
- * which stays readable as long as somebody has it open. A store that turned out damaged (list or read said CORRUPT) is
- * fetched afresh by the next fetch(), also of a commit that was fetched before. The folder may be deleted at any time.
+ * The store is shared: every source of one URL, scope and store_dir, also in other processes, uses the same folder; a
+ * lock file lets one of them fetch at a time. A store with many packs or much garbage is fetched afresh beside the old
+ * one, which stays readable as long as somebody has it open. A store that turned out damaged (list or read said
+ * CORRUPT) is fetched afresh by the next fetch(), also of a commit that was fetched before. The folder may be deleted
+ * at any time.
  *
  * Refused: ssh until it exists, servers of the "dumb" protocol, SHA-256 repositories (UNSUPPORTED); redirects that
  * leave the host or https (INVAL); credentials over plain http to another machine (INVAL).
@@ -45,6 +46,7 @@ struct git_remote_options {
         struct git_credentials credentials;
         struct str ca_file;                 /* PEM bundle; empty: the system's */
         struct str ca;                      /* the same as text: these authorities and no others; wins over ca_file */
+        struct str scope;                   /* empty, or whose it is: others of that URL may not read what it fetches */
         struct str user_agent;              /* empty: "git/2.0 (truce/VERSION)": some hosts want "git/" in front */
         int64_t connect_timeout_ms;         /* 0: GIT_CONNECT_TIMEOUT_MS */
         int64_t stall_timeout_ms;           /* 0: GIT_STALL_TIMEOUT_MS; whole seconds */

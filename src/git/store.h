@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The object stores on disk. One remote has one folder, named by a hash of its URL; in it stand bare repositories
+ * The object stores on disk. One remote has one folder, named by a hash of its key; in it stand bare repositories
  * "gen-1.git", "gen-2.git" …: the highest number counts. libgit2 cannot repack, so a store that has grown untidy is
  * fetched afresh as the next generation, renamed into place when it is whole.
  *

@@ -59,6 +59,28 @@ static void what_is_stored_costs_no_request(void **state) {
         assert_int_equal(atomic_load(&f->b.shared->requests), before);
 }
 
+/* A commit that is named whole and is there needs no server, which would ask who wants it. */
+static void what_is_stored_for_a_scope_is_for_that_scope_alone(void **state) {
+        struct fixture *f = *state;
+        struct git_remote_options o = options(f);
+        const char *first = push(f, "first");
+        struct git_revision rev;
+
+        o.scope = STR("team");
+        assert_int_equal(git_remote_open(&o, &f->source, &f->err), 0);
+        assert_fetches(f, first, first);
+        git_source_free(TAKE_PTR(f->source));
+        snprintf(f->b.shared->authorization, BACKEND_TEXT_BYTES, "Basic xyz");
+        assert_int_equal(git_remote_open(&o, &f->source, &f->err), 0);
+        assert_fetches(f, first, first);
+        git_source_free(TAKE_PTR(f->source));
+        open_source(f);
+        assert_int_equal(resolve(f, first, &rev), 0);
+        assert_int_equal(fetch(f, &rev), ERR_UNAUTH);
+        assert_int_equal(git_source_list(f->source, &rev.commit, STR(""), true, f->a, &(const struct git_file *){ NULL },
+                                         &(size_t){ 0 }, &f->err), ERR_NOTFOUND);
+}
+
 static void a_force_push_is_followed(void **state) {
         struct fixture *f = *state;
         const char *first = push(f, "first");
@@ -333,6 +355,7 @@ int main(void) {
                 TEST(a_repository_is_fetched_and_read),
                 TEST(a_poll_is_two_small_requests),
                 TEST(what_is_stored_costs_no_request),
+                TEST(what_is_stored_for_a_scope_is_for_that_scope_alone),
                 TEST(a_force_push_is_followed),
                 TEST(a_range_of_versions_costs_no_more_than_a_branch),
                 TEST(a_moved_tag_is_followed),
