@@ -121,11 +121,16 @@ static void hide(char *msg, const char *secret) {
         }
 }
 
-void http_hide_secrets(const struct http_config *c, struct err *err) {
-        for (size_t i = 0; err && i < HTTP_MAX_SECRETS; i++) {
+void http_hide_secrets_in(const struct http_config *c, char *text) {
+        for (size_t i = 0; i < HTTP_MAX_SECRETS; i++) {
                 if (c->secrets[i] && strlen(c->secrets[i]) >= SECRET_MIN_BYTES)
-                        hide(err->msg, c->secrets[i]);
+                        hide(text, c->secrets[i]);
         }
+}
+
+void http_hide_secrets(const struct http_config *c, struct err *err) {
+        if (err)
+                http_hide_secrets_in(c, err->msg);
 }
 
 /* ---- session ---- */

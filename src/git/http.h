@@ -39,7 +39,8 @@ int http_config_init(struct http_config *c, const struct git_url *url, const str
                      struct err *err);
 void http_config_done(struct http_config *c);
 
-/* Puts "***" in place of every credential in the message. */
+/* Puts "***" in place of every credential in the text, or in the message. */
+void http_hide_secrets_in(const struct http_config *c, char *text);
 void http_hide_secrets(const struct http_config *c, struct err *err);
 
 struct http_request {

@@ -44,14 +44,16 @@ static struct str glance(struct smart *s) {
 
 /* ": what the server said" in one line of plain text, or "". */
 static struct str server_words(struct smart *s, const struct http_reply *reply) {
-        struct str body;
+        struct str said;
+        char *p;
 
         if (!str_starts(str_from(reply->content_type), STR("text/plain")))
                 return STR("");
-        body = str_trim(str_sub(glance(s), 0, SAID_BYTES));
-
-        struct str said = arena_str(s->arena, body);
-        char *p = (char *)said.p;
+        said = arena_str(s->arena, glance(s));
+        /* Before it is cut: half a secret would not be found. */
+        http_hide_secrets_in(s->config, (char *)said.p);
+        said = arena_str(s->arena, str_sub(str_trim(str_from(said.p)), 0, SAID_BYTES));
+        p = (char *)said.p;
         for (size_t i = 0; i < said.n; i++) {
                 if ((unsigned char)p[i] < 0x20 || (unsigned char)p[i] >= 0x7f)
                         p[i] = ' ';
