@@ -31,10 +31,13 @@ static bool is_nothing(const struct value *v) {
         return v->kind == VALUE_MAP || (v->kind == VALUE_LIST && v->list.count == 0);
 }
 
-/* Every member of `a` is the same in `b`. */
+/* Every member of `a` is the same in `b`, and what `b` has beside them is nothing. None is compared twice. */
 static bool members_same(const struct value *a, const struct value *b) {
         for (EACH_MEMBER(m, a))
                 if (!same_semantically(m->value, value_get(b, m->key)))
+                        return false;
+        for (EACH_MEMBER(m, b))
+                if (!value_get(a, m->key) && !is_nothing(m->value))
                         return false;
         return true;
 }
@@ -45,7 +48,7 @@ bool same_semantically(const struct value *a, const struct value *b) {
         if (a->kind != b->kind)
                 return value_equal(a, b);
         if (a->kind == VALUE_MAP)
-                return members_same(a, b) && members_same(b, a);
+                return members_same(a, b);
         if (a->kind != VALUE_LIST)
                 return value_equal(a, b);
         if (a->list.count != b->list.count)

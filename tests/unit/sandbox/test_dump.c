@@ -5,12 +5,14 @@
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define THING(name, more)                                                                                              \
         "{'apiVersion':'example.com/v1','kind':'Thing','metadata':{'name':'" name "','namespace':'far'" more "}}"
-#define DEFINITION                                                                                                     \
+#define DEFINITION_OF(schema)                                                                                          \
         "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':{'name':'things.example."  \
         "com'},'spec':{'group':'example.com','scope':'Namespaced','names':{'plural':'things','singular':'thing','kind':'"  \
         "Thing','listKind':'ThingList'},'versions':[{'name':'v1','served':true,'storage':true,'schema':{"                \
-        "'openAPIV3Schema':{'type':'object','properties':{'spec':{'type':'object','default':{'color':'a colour that is " \
-        "long enough to be no small text'},'properties':{'color':{'type':'string'}}}}}}}]}}"
+        "'openAPIV3Schema':" schema "}}]}}"
+#define DEFINITION                                                                                                     \
+        DEFINITION_OF("{'type':'object','properties':{'spec':{'type':'object','default':{'color':'a colour that is "     \
+                      "long enough to be no small text'},'properties':{'color':{'type':'string'}}}}}")
 
 struct heard {
         struct buf text;
@@ -57,6 +59,21 @@ static void what_a_definition_adds_outlives_its_kinds(void **state) {
         assert_int_equal(get(w, CRDS "/things.example.com"), 200);
         assert_at(w, "status.acceptedNames.kind", "Thing");
         assert_int_equal(get(w, "/api/v1/namespaces/far"), 200);
+}
+
+/* What takes twice as long with each level has no end here. */
+static void a_deep_definition_is_taken(void **state) {
+        struct world *w = *state;
+        _cleanup_(buf_done) struct buf schema = buf_make(64 * 1024), text = buf_make(64 * 1024);
+
+        for (int i = 0; i < 40; i++)
+                buf_addc(&schema, "{'type':'object','properties':{'a':");
+        buf_addc(&schema, "{'type':'object'}");
+        for (int i = 0; i < 40; i++)
+                buf_addc(&schema, "}}");
+        buf_addf(&text, DEFINITION_OF("%s"), schema.p);
+        TAKE(w, text.p);
+        assert_int_equal(get(w, CRDS "/things.example.com"), 200);
 }
 
 static void what_fails_leaves_nothing(void **state) {
@@ -125,6 +142,7 @@ int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, quoted_setup, quoted_teardown)
         const struct CMUnitTest tests[] = {
                 T(what_a_definition_adds_outlives_its_kinds),
+                T(a_deep_definition_is_taken),
                 T(what_fails_leaves_nothing),
                 T(a_watch_from_then_on_sees_what_comes),
                 T(an_object_of_the_sandbox_gives_way),
