@@ -11,6 +11,7 @@
 #include <inttypes.h>
 
 #include "base/limits.h"
+#include "base/map.h"
 #include "sandbox/body.h"
 #include "sandbox/codec.h"
 #include "sandbox/controllers.h"
@@ -398,13 +399,6 @@ static void store_all(struct dump *d) {
         store_set_rv(d->s->store, d->rv);
 }
 
-static bool has_namespace(const struct dump *d, struct str name) {
-        for (size_t i = 0; i < d->count; i++)
-                if (str_eq(d->items[i].name, name) && d->items[i].group.n == 0 && str_eqc(d->items[i].plural, "namespaces"))
-                        return true;
-        return sandbox_get(d->s, (struct str){ 0 }, STR("namespaces"), (struct str){ 0 }, name);
-}
-
 static int make_namespace(const struct dump *d, struct str name, struct err *err) {
         const struct value *object = value_with(d->a, NULL, STR("apiVersion"), value_stringc(d->a, "v1"));
 
@@ -412,13 +406,24 @@ static int make_namespace(const struct dump *d, struct str name, struct err *err
         return sandbox_add(d->s, meta_with_text(object, "name", name, d->a), err);
 }
 
-static int make_namespaces(const struct dump *d, struct err *err) {
+static bool is_namespace(const struct taken *t) {
+        return t->group.n == 0 && str_eqc(t->plural, "namespaces");
+}
+
+static int make_namespaces(struct dump *d, struct err *err) {
+        _cleanup_(map_freep) struct map *there = map_new(NULL);
         int r = 0;
 
+        for (size_t i = 0; i < d->count; i++)
+                if (is_namespace(&d->items[i]))
+                        map_set(there, d->items[i].name, d);
         for (size_t i = 0; r == 0 && i < d->count; i++) {
                 const struct taken *t = &d->items[i];
 
-                if (t->namespace.n && !has_namespace(d, t->namespace))
+                if (!t->namespace.n || map_find(there, t->namespace))
+                        continue;
+                map_set(there, t->namespace, d);
+                if (!sandbox_get(d->s, (struct str){ 0 }, STR("namespaces"), (struct str){ 0 }, t->namespace))
                         r = make_namespace(d, t->namespace, err);
                 if (r < 0)
                         return err_wrap(err, r, "%.*s: its Namespace", STR_FMT(title(d, t)));
