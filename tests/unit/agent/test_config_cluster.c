@@ -233,6 +233,30 @@ static void while_the_server_is_away_all_stays(void **state) {
         assert_int_not_equal(config_cluster_err(f->cluster)->code, 0);
 }
 
+/* The first page of a new list has one Application, and no second one follows. */
+static void a_list_that_breaks_off_takes_nothing_away(void **state) {
+        static const int statuses[] = { 403, 410, 429, 500, 503 };
+        struct fixture *f = *state;
+
+        start(f, "");
+        for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
+                script_on(f->script, KUBE_GET, APPS "?limit=*",
+                          &(struct script_answer){ .body = STR("{\"metadata\":{\"resourceVersion\":\"20\",\"continue\":\"x\"},"
+                                                               "\"items\":[" APP("other", "a", "") "]}") });
+                script_on(f->script, KUBE_GET, APPS "?*continue=*",
+                          &(struct script_answer){ .status = statuses[i], .body = STR("{\"kind\":\"Status\"}") });
+                event(f, APPS, "ERROR", "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":410,\"reason\":\"Expired\"}");
+                for (int k = 0; k < 100; k++) {
+                        loop_run_for(f->loop, SECOND);
+                        assert_string_equal(names(f), "ConfigMap argocd/argocd-cm\nApplication argocd/shop\n");
+                }
+                assert_int_not_equal(config_cluster_err(f->cluster)->code, 0);
+                serve(f, APPS, APP("shop", "a", ""));
+                loop_run_for(f->loop, 120 * SECOND);
+                assert_int_equal(config_cluster_err(f->cluster)->code, 0);
+        }
+}
+
 static void deep_event(struct fixture *f, const char *type, const char *name) {
         _cleanup_(buf_done) struct buf deep = buf_make(MIB);
 
@@ -286,6 +310,7 @@ int main(void) {
                 T(a_kind_that_was_there_and_is_not_served_stays_as_it_was),
                 T(the_last_one_that_goes_is_gone_after_a_while),
                 T(while_the_server_is_away_all_stays),
+                T(a_list_that_breaks_off_takes_nothing_away),
                 T(an_object_that_cannot_be_read_is_not_taken_for_gone),
                 T(an_object_that_can_be_read_again_is_read),
         };
