@@ -388,14 +388,16 @@ static void store(struct dump *d, struct taken *t) {
         tell(d->s, kind, before, shelf_restore(kind->shelf, t->object, t->rv));
 }
 
+static void store_those(struct dump *d, bool definitions) {
+        for (size_t i = 0; i < d->count; i++)
+                if (!d->items[i].is_copy && d->items[i].is_definition == definitions)
+                        store(d, &d->items[i]);
+}
+
 /* Definitions come last: storing one makes its kinds anew, and defaults of its objects are parts of the old ones. */
 static void store_all(struct dump *d) {
-        for (size_t i = 0; i < 2 * d->count; i++) {
-                struct taken *t = &d->items[i % d->count];
-
-                if (!t->is_copy && t->is_definition == (i >= d->count))
-                        store(d, t);
-        }
+        store_those(d, false);
+        store_those(d, true);
         store_set_rv(d->s->store, d->rv);
 }
 
