@@ -3,8 +3,8 @@
 # Everything: installs what is missing, builds in every form, runs every test. The last line is ctest's summary.
 #
 #   run.sh            the short form
-#   run.sh --long     also what is labelled "long": long scenarios, many seeds, clang's analyzer, a minute of fuzzing
-#                     for each target
+#   run.sh --long     also what is labelled "long": many seeds, clang's analyzer, a minute of fuzzing for each target; and
+#                     the long forms of cluster tests (TRUCE_LONG=1): five minutes of scaling, two of ignored operators …
 #
 # One ctest runs it all, from build/all. It holds the tests of build/debug under their own names, and the same programs
 # in other forms under a prefix: asan. (unit tests and corpora), tsan. (tests that use threads), valgrind. (base/).
@@ -19,7 +19,10 @@ cd "$root"
 long=false
 case ${1-} in
 '') ;;
---long) long=true ;;
+--long)
+	long=true
+	export TRUCE_LONG=1
+	;;
 *)
 	printf 'usage: run.sh [--long]\n' >&2
 	exit 2
