@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yaml_json FILE…: the documents of YAML files as truce reads them, a line of JSON for each file: a list. For scripts. */
-#include <stdio.h>
+#include "../read_file.h"
 
 #include "base/limits.h"
 #include "base/yaml.h"
-
-static bool read_file(const char *path, struct buf *out) {
-        char part[65536];
-        size_t n;
-        FILE *f = fopen(path, "rb");
-
-        if (!f)
-                return false;
-        while ((n = fread(part, 1, sizeof part, f)) > 0)
-                buf_add(out, (struct str){ part, n });
-        fclose(f);
-        return !out->overflow;
-}
 
 static int print_file(const char *path, struct arena *a, struct err *err) {
         _cleanup_(buf_done) struct buf text = buf_make(MIB);

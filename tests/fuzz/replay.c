@@ -2,23 +2,10 @@
 /* Runs a fuzz target over every file of the folders named on the command line. */
 #include <dirent.h>
 
-#include "base/buf.h"
+#include "../read_file.h"
 #include "fuzz.h"
 
 #define FILE_MAX_BYTES (16 * 1024 * 1024)
-
-static bool read_file(const char *path, struct buf *out) {
-        char part[65536];
-        size_t n;
-        FILE *f = fopen(path, "rb");
-
-        if (!f)
-                return false;
-        while ((n = fread(part, 1, sizeof part, f)) > 0)
-                buf_add(out, (struct str){ part, n });
-        fclose(f);
-        return !out->overflow;
-}
 
 /* The exact size on the heap, so that a sanitizer sees a read behind the end. */
 static void run(const struct buf *content) {
