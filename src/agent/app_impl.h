@@ -131,6 +131,7 @@ struct app {
         unsigned running;
         bool any_lost;                /* some items may have failed only because the server could not be reached */
         struct look *looks;           /* first looks under way */
+        int64_t definitions_again_ms; /* one could not be asked for: not before this */
         bool looked;
         bool kinds_read;              /* every kind in question is synced, failed or not served */
         const struct desired **crds;  /* of the set in force */

@@ -5,6 +5,7 @@
  */
 #include "agent/app_impl.h"
 
+#define DEFINITION_AGAIN_MS 5000
 #define BEGIN_WAIT_MS 10000 /* from rendering on, which takes moments, for those that are rendered at the same time */
 
 /* --- step: kinds ------------------------------------------------------------------------------------------------ */
@@ -55,21 +56,6 @@ static enum cluster_scope scope_of(const struct app *app) {
         return app->mode == DECIDE_DIFF && !app->env.read_only ? CLUSTER_FILTERED : CLUSTER_TRACKED;
 }
 
-bool app_kinds_are_pending(struct app *app) {
-        bool custom = false;
-        size_t pending = scalers_are_pending(app);
-
-        for (size_t i = 0; i < app->desired->count; i++) {
-                const struct desired *d = &app->desired->objects[i];
-
-                pending += kind_is_pending(app, d->gvk, d->along ? CLUSTER_FILTERED : scope_of(app));
-                custom |= !manifest_group_is_builtin(d->gvk.group);
-        }
-        if (custom)
-                pending += kind_is_pending(app, types_crd_gvk(), CLUSTER_FILTERED);
-        return inventory_kinds_are_pending(app) || pending > 0;
-}
-
 /* --- step: first looks ------------------------------------------------------------------------------------------ */
 
 struct look {
@@ -88,6 +74,20 @@ void app_look_free(struct look *look) {
         kube_op_cancel(look->call);
         free(look->id);
         free(look);
+}
+
+static void begin_look(struct app *app, struct cluster_kind *kind, struct str id, kube_done_fn done) {
+        struct look *look = mem_zalloc(sizeof *look);
+        struct object_key key;
+
+        *look = (struct look){ .app = app, .next = app->looks, .prev = &app->looks, .id = str_dup(id), .kind = kind };
+        if (look->next)
+                look->next->prev = &look->next;
+        app->looks = look;
+        object_key_from_id(id, &key);
+        struct kube_location at = kube_resource_location(cluster_kind_resource(kind), key.namespace, key.name);
+        app->counts.requests++;
+        look->call = kube_client_get(app->env.client, &at, 0, done, look);
 }
 
 static void looked_at(void *ctx, const struct kube_result *result) {
@@ -124,17 +124,73 @@ void app_begin_looks(struct app *app) {
 
                 if (!item || !needs_look(app, item))
                         continue;
-                struct look *look = mem_zalloc(sizeof *look);
-                *look = (struct look){ .app = app, .next = app->looks, .prev = &app->looks, .id = str_dup(d->id),
-                                       .kind = cluster_find_kind(app->env.cluster, d->gvk) };
-                if (look->next)
-                        look->next->prev = &look->next;
-                app->looks = look;
-                struct kube_location at = kube_resource_location(cluster_kind_resource(look->kind), d->ns, d->name);
-                app->counts.requests++;
-                look->call = kube_client_get(app->env.client, &at, 0, looked_at, look);
+                begin_look(app, cluster_find_kind(app->env.cluster, d->gvk), d->id, looked_at);
         }
         app->looked = true;
+}
+
+/* --- step: definitions ------------------------------------------------------------------------------------------ */
+
+/* Without an answer nothing is decided: a value could be lost in a list of which it is not known how it is applied. */
+static void definition_looked_at(void *ctx, const struct kube_result *result) {
+        struct look *look = ctx;
+        struct app *app = look->app;
+        enum err_code code = result->err.code;
+        bool answered = code == 0 || code == ERR_NOTFOUND || code == ERR_FORBIDDEN;
+
+        look->call = NULL;
+        if (code == 0)
+                cluster_put(look->kind, result->body, NULL);
+        if (answered)
+                types_have_looked(app->types, str_from(look->id));
+        else
+                app->definitions_again_ms = loop_now_ms(app->env.loop) + DEFINITION_AGAIN_MS;
+        app_look_free(look);
+        app_kick(app);
+}
+
+/* False: there is none that it is not known of. */
+static bool look_for_definition(struct app *app, struct gvk gvk) {
+        const struct cluster_kind *kind = cluster_find_kind(app->env.cluster, gvk);
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct str id = kind ? types_unseen_crd(app->types, kind, a) : (struct str){ 0 };
+
+        for (const struct look *l = app->looks; id.n && l; l = l->next)
+                if (str_eqc(id, l->id))
+                        return true;
+        if (id.n)
+                begin_look(app, cluster_find_kind(app->env.cluster, types_crd_gvk()), id, definition_looked_at);
+        return id.n;
+}
+
+static bool definitions_are_pending(struct app *app) {
+        bool pending = app->looks;
+
+        if (app->definitions_again_ms > loop_now_ms(app->env.loop)) {
+                app_wake(app, app->definitions_again_ms);
+                return true;
+        }
+        for (size_t i = 0; i < app->desired->count; i++) {
+                struct gvk gvk = app->desired->objects[i].gvk;
+
+                pending |= !manifest_group_is_builtin(gvk.group) && look_for_definition(app, gvk);
+        }
+        return pending;
+}
+
+bool app_kinds_are_pending(struct app *app) {
+        bool custom = false;
+        size_t pending = scalers_are_pending(app);
+
+        for (size_t i = 0; i < app->desired->count; i++) {
+                const struct desired *d = &app->desired->objects[i];
+
+                pending += kind_is_pending(app, d->gvk, d->along ? CLUSTER_FILTERED : scope_of(app));
+                custom |= !manifest_group_is_builtin(d->gvk.group);
+        }
+        if (custom)
+                pending += kind_is_pending(app, types_crd_gvk(), CLUSTER_FILTERED);
+        return inventory_kinds_are_pending(app) || pending > 0 || definitions_are_pending(app);
 }
 
 /* --- step: the superset ----------------------------------------------------------------------------------------- */

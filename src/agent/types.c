@@ -13,6 +13,7 @@ struct type_known {
 struct types {
         struct cluster *cluster;
         struct map *known; /* "group/version/kind" → struct type_known */
+        struct map *looked; /* ids of CRDs that were asked for */
 };
 
 static void known_drop(void *p) {
@@ -30,6 +31,7 @@ struct types *types_new(struct cluster *c) {
 
         t->cluster = c;
         t->known = map_new(known_drop);
+        t->looked = map_new(NULL);
         return t;
 }
 
@@ -46,6 +48,7 @@ void types_free(struct types *t) {
         if (!t)
                 return;
         map_free(t->known);
+        map_free(t->looked);
         free(t);
 }
 
@@ -65,6 +68,21 @@ static const struct live *find_crd(const struct types *t, const struct kube_reso
         if (!crds || !object_key_from_id(types_crd_id(r, a), &key))
                 return NULL;
         return cluster_find(crds, STR(""), key.name);
+}
+
+struct str types_unseen_crd(const struct types *t, const struct cluster_kind *kind, struct arena *a) {
+        const struct kube_resource *r = cluster_kind_resource(kind);
+        const struct cluster_kind *crds = cluster_find_kind(t->cluster, types_crd_gvk());
+
+        if (manifest_group_is_builtin(r->group) || !crds || cluster_kind_state(crds) != CLUSTER_KIND_SYNCED ||
+            find_crd(t, r, a))
+                return (struct str){ 0 };
+        struct str id = types_crd_id(r, a);
+        return map_find(t->looked, id) ? (struct str){ 0 } : id;
+}
+
+void types_have_looked(struct types *t, struct str crd_id) {
+        map_set(t->looked, crd_id, t);
 }
 
 static struct type_known *build(const struct kube_resource *r, const struct live *crd) {

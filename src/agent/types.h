@@ -24,6 +24,14 @@ struct types *types_new(struct cluster *c);
 void types_free(struct types *t);
 DEFINE_CLEANUP(struct types *, types_free)
 
+/*
+ * The id of the kind's CRD where it may be there without our knowing: it passed by before the kind was wanted, and was not
+ * kept. Empty: it is known, or there is none, or types_have_looked() was called for it. In the arena.
+ */
+struct str types_unseen_crd(const struct types *t, const struct cluster_kind *kind, struct arena *a);
+/* A GET for that CRD was answered since its kind is wanted: what becomes of it from now on is kept. */
+void types_have_looked(struct types *t, struct str crd_id);
+
 /* Borrowed until the next call of this function for the same kind, when it is not kept. */
 struct type types_find(struct types *t, const struct cluster_kind *kind);
 /* Keeps it, however its CRD changes, until it is released as often; also beyond types_free(). */

@@ -60,20 +60,29 @@ static bool put_item_in(struct desk *d, struct field_path p, const struct value 
 }
 
 /*
+ * Does the path end in a node with one owner, where leaving something out is removing it? A list of which nothing is known
+ * counts as one: what is applied must be right, whichever it is.
+ */
+static bool is_in_atomic(const struct desk *d, struct field_path p) {
+        const struct schema *type = d->type;
+
+        for (size_t i = 0; i + 1 < p.count; i++) {
+                bool field = p.elements[i].kind == PATH_FIELD;
+
+                type = field ? schema_field(type, p.elements[i].name) : schema_item(type);
+                const struct value *live = field_path_find(d->in->live, (struct field_path){ p.elements, i + 1 }, d->type);
+                if (schema_is_atomic(type, live) || (schema_form(type) == SCHEMA_UNKNOWN && value_is(live, VALUE_LIST)))
+                        return true;
+        }
+        return false;
+}
+
+/*
  * Leaves a path out of what is applied. Inside an atomic node nothing can be left out: there the live value is put in
  * its place, and the request needs the resourceVersion it was taken from (design §6.6).
  */
 static void leave_out(struct desk *d, struct field_path p) {
-        const struct schema *type = d->type;
-        bool in_atomic = false;
-
-        for (size_t i = 0; i < p.count && !in_atomic; i++) {
-                bool field = p.elements[i].kind == PATH_FIELD;
-
-                type = field ? schema_field(type, p.elements[i].name) : schema_item(type);
-                in_atomic = i + 1 < p.count && schema_form(type) == SCHEMA_ATOMIC;
-        }
-        const struct value *live = in_atomic ? field_path_find(d->in->live, p, d->type) : NULL;
+        const struct value *live = is_in_atomic(d, p) ? field_path_find(d->in->live, p, d->type) : NULL;
         if (live)
                 desk_settle(d);
         if (live && (field_path_set(d->arena, d->out.effective, p, d->type, live, &d->out.effective, NULL) == 0 ||

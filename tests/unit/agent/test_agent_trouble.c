@@ -19,6 +19,11 @@
 #define PATH_CRD    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.io"
 #define PATH_WIDGET "/apis/example.io/v1/namespaces/shop/widgets/w"
 
+#define PATH_GADGETS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gadgets.example.io"
+#define PATH_GADGET  "/apis/example.io/v1/namespaces/shop/gadgets/g"
+#define WIDGET       "apiVersion: example.io/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 1}\n"
+#define GADGET       "apiVersion: example.io/v1\nkind: Gadget\nmetadata: {name: g}\nspec: {size: 1}\n"
+
 /* As the server does, a moment after the definition came. */
 static void establish(struct world *w) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
@@ -279,6 +284,77 @@ static void a_render_outlives_the_agent_and_its_configuration(void **state) {
         end(&w);
 }
 
+/* As somebody else made it, long ago. */
+static void define(struct world *w, const char *path, const char *plural) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *crd;
+        struct str text = arena_strf(a, "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","
+                                        "\"metadata\":{\"name\":\"%s.example.io\"},\"spec\":{\"group\":\"example.io\"}}", plural);
+
+        assert_int_equal(json_parse(text, a, &crd, NULL), 0);
+        twin_store(&w->twin, str_from(path), crd, a);
+}
+
+static void begin_with_definitions(struct world *w) {
+        prepare(w, WIDGET);
+        script_serve_discovery(w->twin.script, SERVED "example.io/v1 Widget widgets namespaced\n"
+                                                      "example.io/v1 Gadget gadgets namespaced\n");
+        define(w, PATH_CRD, "widgets");
+        define(w, PATH_GADGETS, "gadgets");
+        start_agent(w);
+        loop_run_for(w->loop, A_WHILE_MS);
+        assert_non_null(map_find(w->twin.objects, STR(PATH_WIDGET)));
+        assert_int_equal(script_count(w->twin.script, KUBE_GET, PATH_CRD), 0); /* it was in the list */
+}
+
+/* What nobody wants of a list is forgotten: a kind that comes later would be without its definition, and without its types. */
+static void the_definition_of_a_kind_that_comes_later_is_read_once(void **state) {
+        struct world w;
+
+        (void)state;
+        begin_with_definitions(&w);
+        push(&w, WIDGET "---\n" GADGET);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_int_equal(script_count(w.twin.script, KUBE_GET, PATH_GADGETS), 1);
+        assert_non_null(map_find(w.twin.objects, STR(PATH_GADGET)));
+        push(&w, GADGET);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_int_equal(script_count(w.twin.script, KUBE_GET, PATH_GADGETS), 1);
+        end(&w);
+}
+
+static void nothing_is_decided_until_a_definition_was_read(void **state) {
+        struct script_answer broken = { .status = 500, .body = STR("{}") };
+        struct world w;
+
+        (void)state;
+        begin_with_definitions(&w);
+        script_on(w.twin.script, KUBE_GET, PATH_GADGETS, &broken);
+        push(&w, WIDGET "---\n" GADGET);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_in_range(script_count(w.twin.script, KUBE_GET, PATH_GADGETS), 2, 40);
+        assert_null(map_find(w.twin.objects, STR(PATH_GADGET)));
+        script_clear(w.twin.script);
+        twin_serve(&w.twin);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_non_null(map_find(w.twin.objects, STR(PATH_GADGET)));
+        end(&w);
+}
+
+/* As of an aggregated API. */
+static void a_kind_without_a_definition_is_applied(void **state) {
+        struct world w;
+
+        (void)state;
+        begin_with_definitions(&w);
+        map_remove(w.twin.objects, STR(PATH_GADGETS));
+        push(&w, WIDGET "---\n" GADGET);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_int_equal(script_count(w.twin.script, KUBE_GET, PATH_GADGETS), 1);
+        assert_non_null(map_find(w.twin.objects, STR(PATH_GADGET)));
+        end(&w);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(one_object_that_fails_stops_no_other),
@@ -290,6 +366,9 @@ int main(void) {
                 cmocka_unit_test(an_object_of_an_unknown_kind_is_told_once),
                 cmocka_unit_test(a_kind_that_is_listed_but_not_served_is_asked_for_at_a_growing_pause),
                 cmocka_unit_test(a_kind_that_the_set_defines_is_waited_for),
+                cmocka_unit_test(the_definition_of_a_kind_that_comes_later_is_read_once),
+                cmocka_unit_test(nothing_is_decided_until_a_definition_was_read),
+                cmocka_unit_test(a_kind_without_a_definition_is_applied),
                 cmocka_unit_test(a_promise_that_is_not_kept_ends),
                 cmocka_unit_test(what_failed_while_the_server_was_away_is_tried_when_a_watch_is_back),
                 cmocka_unit_test(what_failed_while_the_server_was_away_is_tried_when_one_object_gets_through),
