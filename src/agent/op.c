@@ -5,7 +5,7 @@
  *
  *   GET          when the cache may not know the object, or lost sight of it, or a managedFields patch needs it whole
  *   dry-run      changes nothing → fingerprint; else the difference is told (diff) or applied (sync)
- *   apply        fingerprint from the response; once more round when a scaler may want a hand-over
+ *   apply        fingerprint from the response; once more round when a scaler may want a hand-over, or rules let something differ
  *   JSON patch   a hand-over or take-over; the response is checked and decided on
  *   creation     an apply that only a missing object takes (NEVER_RV); who was there first is adopted
  *   409, 422     fields: decide_conflict(); everything else: GET and decide again, at most OP_MAX_ROUNDS times

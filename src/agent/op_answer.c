@@ -298,8 +298,9 @@ static int take_write(struct op *op, struct str body, struct err *err) {
         return 0;
 }
 
-static bool may_need_hand_over(struct op *op) {
-        return op->decision.has_scaler || op->decision.omits || op->decision.seeds || op->decision.withheld_count > 0 ||
+/* What may differ is found in both sides: with what is live now it may be more than it was. */
+static bool needs_another_look(struct op *op) {
+        return op->ignores || op->decision.has_scaler || op->decision.omits || op->decision.seeds || op->decision.withheld_count > 0 ||
                decide_may_tidy(&op->in, &op->managed);
 }
 
@@ -330,7 +331,7 @@ static void apply_answered(struct op *op, const struct kube_result *result) {
         op->wrote |= !str_eq(rv_of(old), rv_of(op->in.live));
         note_write(op, old, &owners);
         op_note_converged(op);
-        if (may_need_hand_over(op) && ++op->rounds < OP_MAX_ROUNDS)
+        if (needs_another_look(op) && ++op->rounds < OP_MAX_ROUNDS)
                 op_begin_round(op, result->body);
         else
                 op_done(op);

@@ -23,6 +23,7 @@ static void note_uses(struct op *op, const struct ignore_answer *answer) {
                 struct ignore_use *use = &app->ignore_uses[answer->rules[i]];
 
                 use->found += answer->found[i];
+                op->ignores |= answer->found[i] > 0;
                 use->managers += owning_managers(op, rule);
                 if (answer->advice[i] && !use->advised) {
                         use->advised = true;

@@ -33,6 +33,7 @@ struct op {
         int64_t noticed_ms;        /* of the change that it is about; one that comes meanwhile is the next op's */
         bool full;                 /* in.live is whole, as the server sent it */
         bool created, wrote, handed_over;
+        bool ignores; /* rules found something that may differ, in Git or in what was live then */
         struct arena *removed_arena;         /* of `removed` */
         struct decide_note *removed;         /* what people added and this op takes away, told at its end */
         size_t removed_count;
