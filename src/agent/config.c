@@ -4,7 +4,7 @@
 #include <stdarg.h>
 
 #include "base/yaml.h"
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 /* Problems. */
 

@@ -112,7 +112,7 @@ struct config_program {
 struct config_ignore {
         const char *place;             /* "shop.yaml:12" */
         const char *name;              /* for people: "ignoreDifferences" */
-        struct str group, kind;        /* globs (manifest/glob.h); an empty group is the core group alone */
+        struct str group, kind;        /* globs (base/glob.h); an empty group is the core group alone */
         struct str ns, object, application; /* globs; empty: any */
         const struct field_path *paths; /* as in ownership rules; only of the Agent's */
         size_t path_count;

@@ -4,7 +4,7 @@
 #include "git/refs.h"
 #include "git/tree.h"
 #include "git/url.h"
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 #define USED SETTING_USED, NULL
 #define IRRELEVANT SETTING_IRRELEVANT, NULL

@@ -7,7 +7,7 @@
  *   resource.customizations                         the older form: a map, "<group>/<Kind>" → type → setting, with globs
  */
 #include "agent/config_impl.h"
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 #define CUSTOMIZATIONS "resource.customizations"
 #define IGNORE CUSTOMIZATIONS ".ignoreDifferences."

@@ -16,7 +16,7 @@
  */
 #include "agent/config_impl.h"
 #include "diff/ignore.h"
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 #define WHERE "spec.ignoreDifferences"
 #define RULE_NAME "ignoreDifferences"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of kinds in argocd-cm: resource.exclusions and resource.inclusions. */
 #include "agent/config_impl.h"
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 struct kinds_reader {
         struct reader *r;

@@ -6,7 +6,7 @@
  *   - {field: spec.podSpec, type: core/v1/PodSpec}
  */
 #include "agent/config_impl.h"
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 static void add(struct config *c, const struct config_known_field *field) {
         struct config_known_field *all = config_grow(c, c->known_fields.fields, c->known_fields.count, sizeof *all);

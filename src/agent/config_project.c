@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AppProject documents: what applications of a project may take from where, and may hold. */
 #include "agent/config_impl.h"
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 #define USED SETTING_USED, NULL
 #define IRRELEVANT SETTING_IRRELEVANT, NULL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What can only be said once documents and flags are all read: names, projects, credentials, permissions. */
 #include "agent/config_impl.h"
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 

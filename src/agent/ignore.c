@@ -2,7 +2,7 @@
 #include "agent/ignore.h"
 
 #include "diff/ignore.h"
-#include "manifest/glob.h"
+#include "base/glob.h"
 #include "manifest/tracking.h"
 
 enum side { SIDE_GIT, SIDE_LIVE, SIDES };

@@ -2,7 +2,7 @@
 #include "agent/lease.h"
 
 #include "base/duration.h"
-#include "diff/when.h"
+#include "base/when.h"
 
 static struct str annotation(const struct value *live, const char *name) {
         return value_text(value_getc(value_path(live, "metadata", "annotations", NULL), name));

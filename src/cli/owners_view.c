@@ -5,7 +5,7 @@
 #include "diff/print.h"
 #include "diff/text.h"
 #include "diff/title.h"
-#include "diff/when.h"
+#include "base/when.h"
 
 #define PATH_COLUMNS   52
 #define OWNERS_COLUMNS 5

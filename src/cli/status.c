@@ -12,7 +12,7 @@
 #include "cli/verb.h"
 #include "cli/words.h"
 #include "diff/text.h"
-#include "diff/when.h"
+#include "base/when.h"
 #include "kube/list.h"
 
 struct status {

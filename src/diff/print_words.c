@@ -2,7 +2,7 @@
 /* The sentences about owners, admission and notes. */
 #include "diff/print_impl.h"
 #include "diff/text.h"
-#include "diff/when.h"
+#include "base/when.h"
 
 #define SHORT_COLUMNS 40
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "manifest/protect.h"
 
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 #define RBAC "rbac.authorization.k8s.io"
 

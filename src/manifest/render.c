@@ -6,7 +6,7 @@
 #include "git/tree.h"
 #include "manifest/cache_impl.h"
 #include "manifest/duplicates_impl.h"
-#include "manifest/glob.h"
+#include "base/glob.h"
 #include "manifest/order.h"
 
 /* One file, wherever it comes from. */

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "agent/config.h"
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 static const char *const keys[] = {
         "resource.customizations",

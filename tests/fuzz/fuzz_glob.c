@@ -2,7 +2,7 @@
 /* A pattern and a text, parted by the first line break: matching ends, and what is refused matches nothing. */
 #include "fuzz.h"
 
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         struct str all = { (const char *)data, n }, pattern = { 0 };

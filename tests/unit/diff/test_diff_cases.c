@@ -22,7 +22,7 @@
 #include "base/limits.h"
 #include "base/yaml.h"
 #include "diff/print.h"
-#include "diff/when.h"
+#include "base/when.h"
 
 #define CASES TRUCE_SOURCE_DIR "/tests/cases/diff"
 #define NOW   "2025-11-29T20:00:00Z"

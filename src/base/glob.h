@@ -6,8 +6,8 @@
  *
  * Thread rule: pure.
  */
-#ifndef TRUCE_MANIFEST_GLOB_H
-#define TRUCE_MANIFEST_GLOB_H
+#ifndef TRUCE_BASE_GLOB_H
+#define TRUCE_BASE_GLOB_H
 
 #include "base/err.h"
 #include "base/str.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 /* What of the pattern follows once the current part is used up: the rest after a brace group. */
 struct rest {

@@ -4,8 +4,8 @@
  *
  * Thread rule: pure; the caller says what time it is.
  */
-#ifndef TRUCE_DIFF_WHEN_H
-#define TRUCE_DIFF_WHEN_H
+#ifndef TRUCE_BASE_WHEN_H
+#define TRUCE_BASE_WHEN_H
 
 #include "base/buf.h"
 

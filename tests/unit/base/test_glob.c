@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "manifest/glob.h"
+#include "base/glob.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

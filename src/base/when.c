@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "diff/when.h"
+#include "base/when.h"
 
 #define SECOND INT64_C(1000)
 #define MINUTE (60 * SECOND)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "diff/when.h"
+#include "base/when.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
