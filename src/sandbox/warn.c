@@ -181,7 +181,9 @@ static const struct {
 };
 
 void warn_of(struct call *c, const struct value *live, const struct value *object) {
-        if (str_eqc(c->at.subresource, "status") || !c->req)
+        bool is_status = str_eqc(c->at.subresource, "status");
+
+        if ((is_status && live) || !c->req) /* an apply to the status of what is not there makes it, as any creation */
                 return;
         if (c->kind->is_custom)
                 warn_of_finalizers(c, live, object);

@@ -131,6 +131,18 @@ static void labels_of_nodes_that_were_replaced_are_warned_of(void **state) {
                 "spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod");
 }
 
+/* An apply to the status of what is not there makes it, and is warned of as a creation; of what is there, not. */
+static void who_makes_an_object_by_its_status_is_warned(void **state) {
+        static const char service[] = "{'apiVersion':'v1','kind':'Service','metadata':{'name':'two'},'spec':{'externalIPs':["
+                                      "'192.0.2.2'],'ports':[{'port':80}]}}";
+        struct world *w = *state;
+
+        assert_int_equal(apply(w, SERVICES "/two/status?fieldManager=m", quoted(w, service)), 201);
+        assert_string_equal(warnings(w), "spec.externalIPs is deprecated and may no longer be implemented in some clusters");
+        assert_int_equal(apply(w, SERVICES "/two/status?fieldManager=m", quoted(w, service)), 200);
+        assert_string_equal(warnings(w), "");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(a_claim_of_a_part_of_a_byte_is_warned_of),
@@ -139,6 +151,7 @@ int main(void) {
                 CASE(volumes_of_pods_are_warned_of),
                 CASE(amounts_of_a_container_are_told_by_resource),
                 CASE(labels_of_nodes_that_were_replaced_are_warned_of),
+                CASE(who_makes_an_object_by_its_status_is_warned),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
