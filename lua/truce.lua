@@ -182,6 +182,15 @@ function t.says(condition)
   return reason or message or string.format("%s is %s", condition.type or "condition", condition.status or "not set")
 end
 
+-- The same with the type before it: "PodsReady: Reason: message"; "PodsReady is False" when it says nothing more.
+function t.named(condition)
+  local says = t.says(condition)
+  if t.text(t.get(condition, "reason")) or t.text(t.get(condition, "message")) then
+    return string.format("%s: %s", t.get(condition, "type"), says)
+  end
+  return says
+end
+
 -- Generations --------------------------------------------------------------------------------------------------------
 
 -- Whether status.observedGeneration is behind metadata.generation or missing: for kinds that publish it.
@@ -207,6 +216,20 @@ function t.unobserved(obj)
 end
 
 -- Answers ------------------------------------------------------------------------------------------------------------
+
+-- The condition that says why: this one when it has a reason or a message, else the first other one of the same status
+-- that has (a Ready often only sums up), else this one.
+function t.explaining(obj, condition)
+  if t.text(condition.reason) or t.text(condition.message) then
+    return condition
+  end
+  for _, other in ipairs(t.table(t.status(obj).conditions)) do
+    if type(other) == "table" and other.status == condition.status and t.text(other.reason) then
+      return other
+    end
+  end
+  return condition
+end
 
 local function on_false(condition, opts)
   local says = t.says(condition)
@@ -247,9 +270,9 @@ function t.deciding(obj, kind, opts)
     return t.healthy(opts.healthy)
   end
   if condition.status == "False" then
-    return on_false(condition, opts)
+    return on_false(t.explaining(obj, condition), opts)
   end
-  return t.progressing(t.says(condition))
+  return t.progressing(t.says(t.explaining(obj, condition)))
 end
 
 -- Counters: "1 of 3 ready" when there are fewer than wanted, nil when there are enough. Missing counters are 0. `what`
