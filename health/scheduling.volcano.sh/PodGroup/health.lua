@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Decided by the phase; Unknown is a running gang that lost a part. Unschedulable is a failure when it lasts. Facts:
+-- scheduling.volcano.sh/v1beta1; no generation is published.
+local t = require("truce")
+
+local UNSCHEDULABLE_S = 600
+
+local status = t.status(obj)
+local phase = t.text(status.phase, "Pending")
+local blocked = t.condition(obj, "Unschedulable")
+local says = blocked and blocked.status == "True" and t.says(blocked)
+if phase == "Running" or phase == "Completed" then
+  return t.healthy()
+end
+if phase == "Unknown" then
+  return t.degraded(string.format("%s of %s pods of the gang run%s", t.number(status.running, 0),
+    t.number(t.get(obj, "spec", "minMember"), 0), says and ": " .. says or ""))
+end
+if says then
+  return t.patience(blocked.lastTransitionTime, UNSCHEDULABLE_S, says)
+end
+return t.progressing("phase is " .. phase)
