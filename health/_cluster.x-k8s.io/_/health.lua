@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What has spec.replicas (MachineDeployment, MachineSet, MachinePool, control planes) is judged by its counters first.
+-- Then, as for the kinds of infrastructure and bootstrap providers: Available (contract v1beta2) or Ready, where the
+-- older contract's severity tells errors from waiting. Templates, classes and identities have no health.
+local t = require("truce")
+
+local status, metadata = t.status(obj), t.table(obj.metadata)
+local wanted = t.number(t.get(obj, "spec", "replicas"))
+local modern = t.get(status, "v1beta2", "conditions")
+if not modern and t.text(obj.apiVersion, ""):find("/v1beta2$") then
+  modern = status.conditions
+end
+
+local function says(condition)
+  return (t.says(condition):gsub("%s*\n%s*", " "))
+end
+
+-- The first of the counters that is not as wanted, in words.
+local function counted()
+  local strategy = t.get(obj, "spec", "rollout", "strategy", "type") or t.get(obj, "spec", "strategy", "type")
+  local replicas = t.number(status.replicas, 0)
+  if replicas > wanted then
+    return string.format("%s of %s replicas are to go", replicas - wanted, replicas)
+  end
+  return t.replicas(replicas, wanted, "created")
+    or (strategy ~= "OnDelete" and t.replicas(status.upToDateReplicas or status.updatedReplicas or replicas, wanted, "up to date"))
+    or t.replicas(status.readyReplicas, wanted, "ready")
+end
+
+if obj.status == nil and not wanted then
+  for _, ending in ipairs({ "Template", "Class", "Identity", "IPAddress" }) do
+    if t.text(obj.kind, ""):sub(-#ending) == ending then
+      return nil
+    end
+  end
+end
+if t.get(obj, "metadata", "annotations", "cluster.x-k8s.io/paused") ~= nil or t.get(obj, "spec", "paused") == true then
+  return t.suspended("paused")
+end
+local late = (wanted or status.observedGeneration ~= nil) and t.unobserved(obj)
+if late then
+  return late
+end
+local failure = t.text(status.failureMessage) or t.text(t.get(status, "deprecated", "v1beta1", "failureMessage"))
+if failure then
+  return t.degraded_for_good(failure)
+end
+
+local decides = t.condition_in(modern, "Available", metadata.generation)
+  or t.condition_in(modern or status.conditions, "Ready", metadata.generation)
+if decides and decides.status == "False" and decides.severity == "Error" then
+  return t.degraded(says(decides))
+end
+local short = wanted and counted()
+if short and decides and decides.status == "False" and modern then
+  return t.patience(decides.lastTransitionTime, 1800, short .. ", " .. says(decides))
+end
+if short then
+  return t.progressing(short)
+end
+if decides and decides.status ~= "True" then
+  return t.progressing(says(decides))
+end
+if obj.status == nil or next(status) == nil then
+  return t.progressing("waiting for its controller")
+end
+return t.healthy()

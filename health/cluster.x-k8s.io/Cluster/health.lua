@@ -1,0 +1,53 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- status.phase says how far it is, the condition Available (contract v1beta2; older: Ready, by its severity) whether it
+-- works. While it is provisioned for the first time, not being available is no error. A paused cluster is Suspended.
+local t = require("truce")
+
+local status = t.status(obj)
+local phase = t.text(status.phase, "Pending")
+
+-- The conditions of contract v1beta2 lie at the top in that version, beside the old ones in the versions before it.
+local modern = t.get(status, "v1beta2", "conditions")
+if not modern and t.text(obj.apiVersion, ""):find("/v1beta2$") then
+  modern = status.conditions
+end
+
+local function flat(text)
+  return (text:gsub("%s*\n%s*", " "))
+end
+
+if t.get(obj, "spec", "paused") == true or t.get(obj, "metadata", "annotations", "cluster.x-k8s.io/paused") ~= nil then
+  return t.suspended("paused")
+end
+local late = t.unobserved(obj)
+if late then
+  return late
+end
+local failure = t.text(status.failureMessage) or t.text(t.get(status, "deprecated", "v1beta1", "failureMessage"))
+if failure or phase == "Failed" then
+  return t.degraded_for_good(flat(failure or phase))
+end
+if modern then
+  local available = t.condition_in(modern, "Available", t.get(obj, "metadata", "generation"))
+  if not available or available.status == "Unknown" then
+    return t.progressing(available and flat(t.says(available)) or phase .. ", waiting for condition Available")
+  end
+  if available.status == "False" then
+    local says = flat(t.says(available))
+    return phase == "Provisioned" and t.patience(available.lastTransitionTime, 300, says) or t.progressing(phase .. ", " .. says)
+  end
+  local rolling = t.condition_in(modern, "RollingOut")
+  if rolling and rolling.status == "True" then
+    return t.progressing(flat(t.says(rolling)))
+  end
+  return t.healthy()
+end
+
+local ready = t.condition(obj, "Ready")
+if ready and ready.status == "False" and ready.severity == "Error" then
+  return t.degraded(t.says(ready))
+end
+if not ready or ready.status ~= "True" then
+  return t.progressing(phase .. (ready and ", " .. t.says(ready) or ""))
+end
+return t.healthy()

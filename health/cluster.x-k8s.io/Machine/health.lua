@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- status.phase decides; a machine that failed is not repaired, it is replaced. In phase Running the condition Available
+-- (contract v1beta2; older: Ready, by its severity) says whether its node works.
+local t = require("truce")
+
+local status = t.status(obj)
+local phase = t.text(status.phase, "Pending")
+local modern = t.get(status, "v1beta2", "conditions")
+if not modern and t.text(obj.apiVersion, ""):find("/v1beta2$") then
+  modern = status.conditions
+end
+
+local function flat(text)
+  return (text:gsub("%s*\n%s*", " "))
+end
+
+if t.get(obj, "metadata", "annotations", "cluster.x-k8s.io/paused") ~= nil then
+  return t.suspended("paused")
+end
+local late = t.unobserved(obj)
+if late then
+  return late
+end
+local failure = t.text(status.failureMessage) or t.text(t.get(status, "deprecated", "v1beta1", "failureMessage"))
+if failure or phase == "Failed" then
+  return t.degraded_for_good(flat(failure or phase))
+end
+local condition = t.condition_in(modern or status.conditions, modern and "Available" or "Ready", t.get(obj, "metadata", "generation"))
+local says = condition and flat(t.says(condition))
+if phase ~= "Running" then
+  return t.progressing(phase .. (says and condition.status ~= "True" and ", " .. says or ""))
+end
+if condition and condition.status == "False" and (modern or condition.severity == "Error") then
+  return t.patience(condition.lastTransitionTime, 300, says)
+end
+if condition and condition.status ~= "True" then
+  return t.progressing(says)
+end
+return t.healthy()
