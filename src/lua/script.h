@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lua scripts that judge an object, in a sandbox: Lua 5.4, a fresh state for each evaluation, the object as the global
+ * `obj`, what the script returns as a value.
+ *
+ * A script can do nothing but compute. It sees no file, process, network, environment, clock (os.time() says what it is
+ * given), address or randomness (math.random is the same in each evaluation, and pairs() goes by keys in order), and it
+ * ends: after LUA_MAX_MS, or when it needs more than LUA_MAX_MEMORY_BYTES. Both ends are final. The evaluation is left
+ * where it stands and its memory is dropped as a whole; no pcall, error handler, coroutine, metamethod or variable to
+ * be closed runs again.
+ *
+ * Open in both modes: the base functions, string, table, math, utf8, methods of strings. With `open_libs` also the
+ * global `os` (time, date, difftime, as require("os") gives them in both) and coroutine. In no mode: io, debug,
+ * package, dofile, loadfile, warn, string.dump and pack, coroutine.close, the rest of os. Different from plain Lua:
+ *
+ *  - Lua 5.1: unpack, table.getn, table.maxn, string.gfind, math.pow, math.mod, math.log10, math.ldexp, math.frexp are
+ *    there; loadstring says what to use instead; string.format("%d") cuts what is no integer.
+ *  - load takes text only, up to LUA_MAX_LOADED_BYTES.
+ *  - require gives "os", the libraries that are open, and `modules`; each runs once an evaluation.
+ *  - print goes to the caller's `print`, and nowhere without one. collectgarbage counts; to collect does nothing.
+ *  - setmetatable refuses __gc and __mode; one that is set later has no effect. getmetatable("") is false.
+ *  - tostring of a table or function is its kind, without an address. table functions and pairs of no __pairs are raw.
+ *  - os.time and os.date speak UTC, always.
+ *  - A string has at most LUA_MAX_STRING_BYTES.
+ *
+ * The object comes in as Argo CD gives it: maps and lists are tables, a list's items in order from 1; a null is nothing
+ * (a key is absent; a list's null is left out, so that ipairs goes on behind it). Whole numbers below 2^53 are
+ * integers, however they are written; what does not fit an int64 is a float.
+ *
+ * Thread rule: a script may be run by many threads at once. A run needs up to 1 MiB of C stack.
+ */
+#ifndef TRUCE_LUA_SCRIPT_H
+#define TRUCE_LUA_SCRIPT_H
+
+#include "base/value.h"
+
+#define LUA_MAX_MEMORY_BYTES (16 * 1024 * 1024)
+#define LUA_MAX_MS           1000
+#define LUA_MAX_SCRIPT_BYTES (256 * 1024)
+#define LUA_MAX_LOADED_BYTES (64 * 1024) /* of one load(): parsing is not interrupted */
+#define LUA_MAX_STRING_BYTES                                                                                           \
+        (4 * 1024 * 1024)                 /* one step on it takes some 10 ms at worst; etcd holds 1.5 MiB an object */
+#define LUA_MAX_LINE          1000000     /* a script's first line in its file */
+#define LUA_MAX_MESSAGE_BYTES 1024        /* an error's text */
+#define LUA_MAX_PRINTED_BYTES (64 * 1024) /* of one evaluation */
+/* What may be returned. Argo CD's contract needs one table of two strings. */
+#define LUA_MAX_RETURNED_VALUES 10000
+#define LUA_MAX_RETURNED_BYTES  (1024 * 1024)
+#define LUA_MAX_RETURNED_DEPTH  64
+
+/* Compiled once, immutable, counted atomically. */
+struct lua_script;
+
+struct lua_source {
+        struct str text; /* Lua, not bytecode; a UTF-8 byte order mark is skipped */
+        struct str name; /* in messages: a file, or "argocd-cm.yaml" */
+        uint32_t line;   /* of the text's first line in that file; 0 counts as 1. Messages say NAME:LINE of the file */
+};
+
+/* NULL on failure: INVAL "NAME:LINE: …" for what is no Lua or is bytecode, LIMIT. The source is copied. */
+struct lua_script *lua_script_new(const struct lua_source *source, struct err *err);
+struct lua_script *lua_script_ref(struct lua_script *s);
+void lua_script_unref(struct lua_script *s);
+DEFINE_CLEANUP(struct lua_script *, lua_script_unref)
+
+/* What require(name) gives: the script is run when it is first asked for, and what it returns is kept. */
+struct lua_module {
+        const char *name;
+        struct lua_script *script;
+};
+
+/* lines[n] != 0: line n of the script's text (from 1; not of the file) was run. The array is the caller's. */
+struct lua_coverage {
+        uint8_t *lines;
+        size_t count;
+};
+
+struct lua_call {
+        struct lua_script *script;
+        const struct value *object; /* the global `obj`; NULL: nil */
+        bool open_libs;             /* useOpenLibs */
+        const struct lua_module *modules;
+        size_t module_count;
+        int64_t now_s;                             /* Unix seconds: os.time(), os.date() */
+        size_t max_memory_bytes;                   /* 0: LUA_MAX_MEMORY_BYTES */
+        int64_t max_ms;                            /* of the wall; 0: LUA_MAX_MS */
+        struct lua_coverage *coverage;             /* NULL: none */
+        void (*print)(void *ctx, struct str line); /* what the script prints, a line at a time; NULL: dropped */
+        void *print_ctx;
+};
+
+/*
+ * Runs it in a fresh state. 0: *ret is the first value returned, in the arena; NULL for nil or nothing. A table whose
+ * keys are 1 to n is a list, an empty one too, else it is a map whose number keys are text; metatables are not asked.
+ * INVAL: the script raised an error ("NAME:LINE: text"), or returned what is no data. TIMEOUT: out of time. LIMIT: out
+ * of memory, or what was returned passes LUA_MAX_RETURNED_*. Messages are one line without control characters.
+ */
+int lua_script_run(const struct lua_call *call, struct arena *a, const struct value **ret, struct err *err);
+
+#endif
