@@ -42,13 +42,28 @@ static bool has_place(const char *text) {
         return false;
 }
 
+/* luaO_chunkid(): what is too long becomes "..." and its end. */
+const char *message_uncut(const char *name, const char *text, size_t *ret_from) {
+        size_t n = strlen(name), kept = LUA_IDSIZE - sizeof "...";
+
+        *ret_from = 0;
+        if (n < LUA_IDSIZE || strncmp(text, "...", 3) != 0 || strncmp(text + 3, name + n - kept, kept) != 0)
+                return "";
+        *ret_from = 3 + kept;
+        return name;
+}
+
 int message_set(struct err *err, enum err_code code, const char *name, lua_State *L) {
         char clean[LUA_MAX_MESSAGE_BYTES + 1];
         struct str text = { 0 };
+        const char *whole;
+        size_t from;
 
         if (lua_type(L, -1) != LUA_TSTRING && lua_type(L, -1) != LUA_TNUMBER)
                 return err_set(err, code, "%s: the script raised a %s as its error", name, luaL_typename(L, -1));
         text.p = lua_tolstring(L, -1, &text.n);
         message_clean(text, clean);
-        return has_place(clean) ? err_set(err, code, "%s", clean) : err_set(err, code, "%s: %s", name, clean);
+        whole = message_uncut(name, clean, &from);
+        return has_place(clean) ? err_set(err, code, "%s%s", whole, clean + from)
+                                : err_set(err, code, "%s: %s", name, clean);
 }

@@ -235,7 +235,8 @@ static int evaluate(struct run *r, struct err *err) {
 }
 
 static int explain_end(const struct run *r, struct err *err) {
-        const char *name = r->call->script->name;
+        size_t from;
+        const char *name = r->call->script->name, *whole = message_uncut(name, r->ended_in, &from);
 
         if (r->ended == ERR_LIMIT)
                 return err_set(err, ERR_LIMIT, "%s: needs more than %zu KiB of memory", name,
@@ -243,7 +244,8 @@ static int explain_end(const struct run *r, struct err *err) {
         int64_t ms = r->call->max_ms > 0 ? r->call->max_ms : LUA_MAX_MS;
         if (!r->ended_line)
                 return err_set(err, ERR_TIMEOUT, "%s: not done after %lld ms", name, (long long)ms);
-        return err_set(err, ERR_TIMEOUT, "%s:%d: not done after %lld ms", r->ended_in, r->ended_line, (long long)ms);
+        return err_set(err, ERR_TIMEOUT, "%s%s:%d: not done after %lld ms", whole, r->ended_in + from, r->ended_line,
+                       (long long)ms);
 }
 
 int lua_script_run(const struct lua_call *call, struct arena *a, const struct value **ret, struct err *err) {

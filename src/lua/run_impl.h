@@ -103,6 +103,11 @@ const struct value *export_value(lua_State *L);
 
 /* message.c: what an error object says, on one line, in *err. */
 int message_set(struct err *err, enum err_code code, const char *name, lua_State *L);
+/*
+ * The script's name, when `text` begins with what Lua made of one that is too long for it; *ret_from is where the rest
+ * of the text begins. Else "" and 0.
+ */
+const char *message_uncut(const char *name, const char *text, size_t *ret_from);
 /* One line without control characters, at most LUA_MAX_MESSAGE_BYTES, for messages. */
 void message_clean(struct str text, char ret_text[LUA_MAX_MESSAGE_BYTES + 1]);
 

@@ -166,6 +166,26 @@ static void errors_name_the_line_of_the_file(void **state) {
         assert_int_equal(err.code, ERR_LIMIT);
 }
 
+/* Lua keeps 59 bytes of a name. */
+static void a_long_name_is_whole_in_messages(void **state) {
+        static const char name[] = "a/folder/with/a/name/that/is/longer/than/most/shop.example.io/Queue/health.lua";
+        static const char *const texts[] = { "\n= 1", "\nerror('no')", "\nwhile true do end" };
+        static const char *const ends[] = { ":2: unexpected symbol near '='", ":2: no", ":2: not done after 1 ms" };
+        const struct value *result;
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+                struct lua_source source = { .text = str_from(texts[i]), .name = str_from(name) };
+                struct err err = { 0 };
+                _cleanup_(lua_script_unrefp) struct lua_script *s = lua_script_new(&source, &err);
+                struct lua_call call = { .script = s, .max_ms = 1 };
+
+                if (s)
+                        assert_true(lua_script_run(&call, a, &result, &err) < 0);
+                assert_string_equal(err.msg, arena_strf(a, "%s%s", name, ends[i]).p);
+        }
+}
+
 static void whatever_is_raised_is_one_line(void **state) {
         (void)state;
         assert_string_equal(run("error('it is\\nbroken\\27[31m\\194\\133')"), "rule.lua:1: it is broken [31m  ");
@@ -446,6 +466,7 @@ int main(void) {
                 cmocka_unit_test(text_that_is_no_utf8_is_replaced),
                 cmocka_unit_test(the_object_is_a_copy_and_globals_are_new_each_time),
                 cmocka_unit_test(errors_name_the_line_of_the_file),
+                cmocka_unit_test(a_long_name_is_whole_in_messages),
                 cmocka_unit_test(whatever_is_raised_is_one_line),
                 cmocka_unit_test(only_text_is_a_script),
                 cmocka_unit_test(a_script_has_a_size),
