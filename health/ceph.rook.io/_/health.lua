@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- CephBlockPool, CephFilesystem, CephObjectStore and the like: status.phase, once status.observedGeneration has caught up
+-- where it is published.
+local t = require("truce")
+
+local status = t.status(obj)
+local phase = t.text(status.phase, "waiting for the operator")
+if status.observedGeneration ~= nil and t.stale(obj) then
+  return t.unobserved(obj)
+end
+if t.contains({ "Ready", "Connected", "Created" }, phase) then
+  return t.healthy()
+end
+if phase:find("Fail") or phase == "Error" then
+  return t.degraded(phase)
+end
+return t.progressing(phase)
