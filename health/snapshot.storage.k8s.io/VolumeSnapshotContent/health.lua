@@ -1,0 +1,13 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- status.readyToUse decides; status.error is the last failure of what is tried again and again.
+local t = require("truce")
+
+local status = t.status(obj)
+if status.readyToUse == true then
+  return t.healthy()
+end
+local message = t.text(t.get(status, "error", "message"))
+if message then
+  return t.degraded(message)
+end
+return t.progressing(status.readyToUse == false and "the snapshot is being taken" or "waiting for the snapshot controller")
