@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ready decides, once status.observedGeneration has caught up: its reasons tell what is under way (Updating, a dependency
--- that is not ready yet) from errors. Config Connector's own settings say status.healthy.
+-- Ready decides, once status.observedGeneration has caught up: its reasons tell what is under way (Updating, a
+-- dependency that is not ready yet) from errors. Config Connector's own settings say status.healthy.
 local t = require("truce")
 
 local status = t.status(obj)

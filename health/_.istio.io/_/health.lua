@@ -13,7 +13,8 @@ end
 local errors = {}
 for _, message in ipairs(t.table(status.validationMessages)) do
   if t.get(message, "level") == "ERROR" then
-    errors[#errors + 1] = string.format("%s %s", t.get(message, "type", "code") or "?", t.get(message, "type", "name") or "")
+    local code, name = t.get(message, "type", "code"), t.get(message, "type", "name")
+    errors[#errors + 1] = string.format("%s %s", code or "?", name or "")
   end
 end
 if #errors > 0 then

@@ -9,14 +9,15 @@ if late and (status.observedGeneration ~= nil or next(status) == nil) then
   return late
 end
 for _, field in ipairs({ "associationStatus", "elasticsearchAssociationStatus", "kibanaAssociationStatus" }) do
+  local association = "the association with " .. (field:find("kibana") and "Kibana" or "Elasticsearch")
   if status[field] == "Failed" then
-    return t.degraded("the association with " .. (field:find("kibana") and "Kibana" or "Elasticsearch") .. " failed")
+    return t.degraded(association .. " failed")
   end
   if status[field] == "Pending" then
-    return t.progressing("the association with " .. (field:find("kibana") and "Kibana" or "Elasticsearch") .. " is pending")
+    return t.progressing(association .. " is pending")
   end
 end
-local wanted = t.number(status.expectedNodes) or t.number(t.get(obj, "spec", "count")) or t.number(t.get(obj, "spec", "deployment", "replicas"))
+local wanted = status.expectedNodes or t.get(obj, "spec", "count") or t.get(obj, "spec", "deployment", "replicas")
 local short = t.replicas(status.availableNodes, wanted, "nodes available")
 if status.health == "green" and not short then
   return t.healthy()

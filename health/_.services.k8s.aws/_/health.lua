@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ACK.Terminal: nothing happens any more until the resource is changed. ACK.Recoverable: an error that is tried again.
--- Else ACK.ResourceSynced, or Ready in newer controllers.
+-- ACK.Terminal: nothing happens any more until the resource is changed. ACK.Recoverable: an error that is tried
+-- again. Else ACK.ResourceSynced, or Ready in newer controllers.
 local t = require("truce")
 
 local terminal, recoverable = t.condition(obj, "ACK.Terminal"), t.condition(obj, "ACK.Recoverable")

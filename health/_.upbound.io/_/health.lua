@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Managed resources, claims and composites: Synced=False is an error (or a pause), Ready=False is Creating or the like,
--- or Unavailable. LastAsyncOperation=False: the provider's call failed although it is Synced. Kinds that only configure
--- have no conditions.
+-- Managed resources, claims and composites: Synced=False is an error (or a pause), Ready=False is Creating or the
+-- like, or Unavailable. LastAsyncOperation=False: the provider's call failed although it is Synced. Kinds that only
+-- configure have no conditions.
 local t = require("truce")
 
 local settings = {

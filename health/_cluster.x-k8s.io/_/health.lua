@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What has spec.replicas (MachineDeployment, MachineSet, MachinePool, control planes) is judged by its counters first.
--- Then, as for the kinds of infrastructure and bootstrap providers: Available (contract v1beta2) or Ready, where the
--- older contract's severity tells errors from waiting. Templates, classes and identities have no health.
+-- What has spec.replicas (MachineDeployment, MachineSet, MachinePool, control planes) is judged by its counters
+-- first. Then, as for the kinds of infrastructure and bootstrap providers: Available (contract v1beta2) or Ready,
+-- where the older contract's severity tells errors from waiting. Templates, classes and identities have no health.
 local t = require("truce")
 
 local status, metadata = t.status(obj), t.table(obj.metadata)
@@ -19,11 +19,12 @@ end
 local function counted()
   local strategy = t.get(obj, "spec", "rollout", "strategy", "type") or t.get(obj, "spec", "strategy", "type")
   local replicas = t.number(status.replicas, 0)
+  local up_to_date = status.upToDateReplicas or status.updatedReplicas or replicas
   if replicas > wanted then
     return string.format("%s of %s replicas are to go", replicas - wanted, replicas)
   end
   return t.replicas(replicas, wanted, "created")
-    or (strategy ~= "OnDelete" and t.replicas(status.upToDateReplicas or status.updatedReplicas or replicas, wanted, "up to date"))
+    or (strategy ~= "OnDelete" and t.replicas(up_to_date, wanted, "up to date"))
     or t.replicas(status.readyReplicas, wanted, "ready")
 end
 

@@ -16,4 +16,7 @@ end
 if message then
   return t.progressing(message)
 end
-return t.progressing(status.presented == true and "presented, waiting for the server to look" or "challenge is " .. state)
+if status.presented == true then
+  return t.progressing("presented, waiting for the server to look")
+end
+return t.progressing("challenge is " .. state)

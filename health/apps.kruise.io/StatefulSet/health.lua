@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- By its counters, once status.observedGeneration has caught up: those of the new revision up to the partition, then all.
--- A rollout that spec.updateStrategy.rollingUpdate.paused holds is Suspended.
+-- By its counters, once status.observedGeneration has caught up: those of the new revision up to the partition, then
+-- all. A rollout that spec.updateStrategy.rollingUpdate.paused holds is Suspended.
 local t = require("truce")
 
 local late = t.unobserved(obj)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- status.phase decides. It runs once: a failure is its end, and so is an inconclusive result, which a person must judge.
+-- status.phase decides. It runs once: a failure is its end, and so is an inconclusive result, which a person must
+-- judge.
 local t = require("truce")
 
 local status = t.status(obj)

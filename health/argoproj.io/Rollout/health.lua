@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- status.phase decides (controllers since 1.0), once the controller has seen this generation: it publishes that as text,
--- and that of a workloadRef's Deployment beside it. A pause, by a step or by hand, is Suspended.
+-- status.phase decides (controllers since 1.0), once the controller has seen this generation: it publishes that as
+-- text, and that of a workloadRef's Deployment beside it. A pause, by a step or by hand, is Suspended.
 local t = require("truce")
 
 local status = t.status(obj)
@@ -12,7 +12,8 @@ end
 -- Controllers before 0.10 kept a hash there: what is no number, or too large for one, is not a generation.
 local observed, generation = t.number(status.observedGeneration), t.number(t.get(obj, "metadata", "generation"))
 if observed and generation and observed < generation then
-  return t.progressing(string.format("waiting for its controller: generation %s is observed, %s is awaited", observed, generation))
+  return t.progressing(string.format("waiting for its controller: generation %s is observed, %s is awaited", observed,
+    generation))
 end
 local workload = t.annotation(obj, "rollout.argoproj.io/workload-generation")
 local workload_observed = t.text(status.workloadObservedGeneration)

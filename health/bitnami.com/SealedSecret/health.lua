@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Synced decides once status.observedGeneration has caught up. False means that no key of this cluster opens it, or that
--- a Secret of the name is there already: neither goes away by itself.
+-- Synced decides once status.observedGeneration has caught up. False means that no key of this cluster opens it, or
+-- that a Secret of the name is there already: neither goes away by itself.
 local t = require("truce")
 
 local late = t.unobserved(obj)

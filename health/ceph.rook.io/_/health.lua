@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- CephBlockPool, CephFilesystem, CephObjectStore and the like: status.phase, once status.observedGeneration has caught up
--- where it is published.
+-- CephBlockPool, CephFilesystem, CephObjectStore and the like: status.phase, once status.observedGeneration has
+-- caught up where it is published.
 local t = require("truce")
 
 local status = t.status(obj)

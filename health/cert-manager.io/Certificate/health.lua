@@ -18,7 +18,8 @@ if ready.status == "True" then
   end
   local message
   if failed then
-    message = "renewal failed, the certificate is valid until " .. t.text(status.notAfter, "?") .. ": " .. t.says(issuing)
+    local valid_until = t.text(status.notAfter, "?")
+    message = "renewal failed, the certificate is valid until " .. valid_until .. ": " .. t.says(issuing)
   elseif issuing and issuing.status == "True" then
     message = "is being renewed: " .. t.says(issuing)
   end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- status.phase says how far it is, the condition Available (contract v1beta2; older: Ready, by its severity) whether it
--- works. While it is provisioned for the first time, not being available is no error. A paused cluster is Suspended.
+-- status.phase says how far it is, the condition Available (contract v1beta2; older: Ready, by its severity) whether
+-- it works. While it is provisioned for the first time, not being available is no error. A paused cluster is
+-- Suspended.
 local t = require("truce")
 
 local status = t.status(obj)
@@ -34,7 +35,10 @@ if modern then
   end
   if available.status == "False" then
     local says = flat(t.says(available))
-    return phase == "Provisioned" and t.patience(available.lastTransitionTime, 300, says) or t.progressing(phase .. ", " .. says)
+    if phase == "Provisioned" then
+      return t.patience(available.lastTransitionTime, 300, says)
+    end
+    return t.progressing(phase .. ", " .. says)
   end
   local rolling = t.condition_in(modern, "RollingOut")
   if rolling and rolling.status == "True" then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- status.phase decides; a machine that failed is not repaired, it is replaced. In phase Running the condition Available
--- (contract v1beta2; older: Ready, by its severity) says whether its node works.
+-- status.phase decides; a machine that failed is not repaired, it is replaced. In phase Running the condition
+-- Available (contract v1beta2; older: Ready, by its severity) says whether its node works.
 local t = require("truce")
 
 local status = t.status(obj)
@@ -25,7 +25,8 @@ local failure = t.text(status.failureMessage) or t.text(t.get(status, "deprecate
 if failure or phase == "Failed" then
   return t.degraded_for_good(flat(failure or phase))
 end
-local condition = t.condition_in(modern or status.conditions, modern and "Available" or "Ready", t.get(obj, "metadata", "generation"))
+local generation = t.get(obj, "metadata", "generation")
+local condition = t.condition_in(modern or status.conditions, modern and "Available" or "Ready", generation)
 local says = condition and flat(t.says(condition))
 if phase ~= "Running" then
   return t.progressing(phase .. (says and condition.status ~= "True" and ", " .. says or ""))

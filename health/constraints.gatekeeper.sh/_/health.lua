@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Each of Gatekeeper's pods says in status.byPod whether it enforces this generation, or why not. Violations that audit
--- has found are other objects' faults: only shown.
+-- Each of Gatekeeper's pods says in status.byPod whether it enforces this generation, or why not. Violations that
+-- audit has found are other objects' faults: only shown.
 local t = require("truce")
 
 local status = t.status(obj)

@@ -5,7 +5,8 @@ local t = require("truce")
 local status = t.status(obj)
 local failed = {}
 for _, item in ipairs(t.table(status.failedNamespaces)) do
-  failed[#failed + 1] = string.format("%s (%s)", t.get(item, "namespace") or "?", t.get(item, "reason") or "no reason given")
+  local namespace, reason = t.get(item, "namespace"), t.get(item, "reason")
+  failed[#failed + 1] = string.format("%s (%s)", namespace or "?", reason or "no reason given")
 end
 if #failed > 0 then
   return t.degraded("failed in " .. table.concat(failed, ", "))

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ready decides, but it carries no generation: the first number of status.syncedResourceVersion ("3-<hash>") is the one
--- that was synced. What is written once (refreshPolicy CreatedOnce, a Periodic one with interval 0) stays behind.
+-- Ready decides, but it carries no generation: the first number of status.syncedResourceVersion ("3-<hash>") is the
+-- one that was synced. What is written once (refreshPolicy CreatedOnce, a Periodic one with interval 0) stays behind.
 local t = require("truce")
 
 local function written_once(spec)
@@ -12,6 +12,7 @@ end
 local synced = t.number(t.text(t.status(obj).syncedResourceVersion, ""):match("^%d+"))
 local generation = t.number(t.get(obj, "metadata", "generation"))
 if t.is(obj, "Ready") and synced and generation and synced < generation and not written_once(t.table(obj.spec)) then
-  return t.progressing(string.format("waiting for the operator: generation %s is synced, %s is awaited", synced, generation))
+  return t.progressing(string.format("waiting for the operator: generation %s is synced, %s is awaited", synced,
+    generation))
 end
 return t.deciding(obj, "Ready", { on_false = "Degraded", waiting = "waiting for the first sync" })

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- status.phase decides. A canary that waits for its gate (a webhook that a person opens) is Suspended; one that failed
--- has been rolled back.
+-- status.phase decides. A canary that waits for its gate (a webhook that a person opens) is Suspended; one that
+-- failed has been rolled back.
 local t = require("truce")
 
 local status = t.status(obj)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, UDPRoute. Each of spec.parentRefs must have its entry in status.parents, with
--- Accepted and ResolvedRefs True and no PartiallyInvalid, all of this generation. Entries of parents that the route no
--- longer names are not read.
+-- HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, UDPRoute. Each of spec.parentRefs must have its entry in status.parents,
+-- with Accepted and ResolvedRefs True and no PartiallyInvalid, all of this generation. Entries of parents that the
+-- route no longer names are not read.
 local t = require("truce")
 
 local namespace = t.get(obj, "metadata", "namespace")

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A pool has no Ready of its own (its Kafka has): it is taken up when its generation is observed and it has its nodes.
+-- A pool has no Ready of its own (its Kafka has): it is taken up when its generation is observed and it has its
+-- nodes.
 local t = require("truce")
 
 local late = t.unobserved(obj)

@@ -6,8 +6,10 @@ local late = t.unobserved(obj)
 if late then
   return late
 end
-local order = { "NotReady", "ReconciliationPaused", "Stopped", "ProposalReady", "PendingProposal", "Rebalancing", "New" }
-for _, kind in ipairs(order) do
+local states = {
+  "NotReady", "ReconciliationPaused", "Stopped", "ProposalReady", "PendingProposal", "Rebalancing", "New",
+}
+for _, kind in ipairs(states) do
   local condition = t.condition(obj, kind)
   if condition and condition.status == "True" then
     local says = condition.reason == nil and condition.message == nil and kind or kind .. ": " .. t.says(condition)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ready (False, or NotReady=True, is an error of the topic), once status.observedGeneration has caught up. A change of
--- the number of replicas takes its time beside it; a topic that is not managed has no Ready.
+-- Ready (False, or NotReady=True, is an error of the topic), once status.observedGeneration has caught up. A change
+-- of the number of replicas takes its time beside it; a topic that is not managed has no Ready.
 local t = require("truce")
 
 if t.is(obj, "ReconciliationPaused") then

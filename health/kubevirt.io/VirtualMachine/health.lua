@@ -35,6 +35,7 @@ end
 if t.contains({ "CrashLoopBackOff", "DataVolumeError", "ErrImagePull", "ErrorPvcNotFound", "ErrorDataVolumeNotFound",
   "ErrorUnschedulable", "ImagePullBackOff" }, state) then
   local ready = t.condition(obj, "Ready")
-  return t.degraded(state .. (ready and ready.status == "False" and t.text(ready.message) and ": " .. ready.message or ""))
+  local why = ready and ready.status == "False" and t.text(ready.message)
+  return t.degraded(why and state .. ": " .. why or state)
 end
 return t.progressing(state)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- status.robustness decides while it is attached: faulted is lost until somebody salvages it, degraded lacks replicas.
--- Detached is fine unless its replicas cannot be placed (condition Scheduled).
+-- status.robustness decides while it is attached: faulted is lost until somebody salvages it, degraded lacks
+-- replicas. Detached is fine unless its replicas cannot be placed (condition Scheduled).
 local t = require("truce")
 
 local status = t.status(obj)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Reconciled=False is an error of the resource. Available is True, Degraded or False: while pods are replaced it is not
--- True either, so that it is an error only when that lasts for more than 10 minutes.
+-- Reconciled=False is an error of the resource. Available is True, Degraded or False: while pods are replaced it is
+-- not True either, so that it is an error only when that lasts for more than 10 minutes.
 local t = require("truce")
 
 if t.get(obj, "spec", "paused") == true then

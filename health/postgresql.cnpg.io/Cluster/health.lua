@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- status.phase decides; then the instances that are ready, and whether WAL is archived: a database that cannot write it
--- away fills its disk. Hibernation, fenced instances and a switchover that waits for its user are Suspended.
+-- status.phase decides; then the instances that are ready, and whether WAL is archived: a database that cannot write
+-- it away fills its disk. Hibernation, fenced instances and a switchover that waits for its user are Suspended.
 local t = require("truce")
 
 local broken = {

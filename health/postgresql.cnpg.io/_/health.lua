@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Database, Publication and Subscription: status.applied decides, once status.observedGeneration has caught up.
--- Image catalogs have no status.
+-- Database, Publication and Subscription: status.applied decides, once status.observedGeneration has caught up. Image
+-- catalogs have no status.
 local t = require("truce")
 
 if obj.kind == "ImageCatalog" or obj.kind == "ClusterImageCatalog" then

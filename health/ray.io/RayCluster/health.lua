@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- RayClusterProvisioned (older: status.state) stays as it was when pods fail later, so that the counters are read after
--- it. A suspended cluster is Suspended when its pods are gone.
+-- RayClusterProvisioned (older: status.state) stays as it was when pods fail later, so that the counters are read
+-- after it. A suspended cluster is Suspended when its pods are gone.
 local t = require("truce")
 
 local status = t.status(obj)

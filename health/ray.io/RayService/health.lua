@@ -13,7 +13,8 @@ for _, which in ipairs({ "activeServiceStatus", "pendingServiceStatus" }) do
   for _, name in ipairs(t.keys(applications)) do
     local state, message = t.get(applications[name], "status"), t.text(t.get(applications[name], "message"))
     if state == "DEPLOY_FAILED" or state == "UNHEALTHY" then
-      return t.degraded("application " .. name .. " is " .. state .. (message and ": " .. message:match("^[^\n]*") or ""))
+      local first_line = message and ": " .. message:match("^[^\n]*") or ""
+      return t.degraded("application " .. name .. " is " .. state .. first_line)
     end
   end
 end

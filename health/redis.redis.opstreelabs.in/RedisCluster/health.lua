@@ -11,9 +11,11 @@ end
 if state ~= "Ready" then
   return t.progressing(says)
 end
-local size = t.get(obj, "spec", "clusterSize")
-local short = t.replicas(status.readyLeaderReplicas, t.get(obj, "spec", "redisLeader", "replicas") or size, "leaders ready")
-  or t.replicas(status.readyFollowerReplicas, t.get(obj, "spec", "redisFollower", "replicas") or size, "followers ready")
+local spec = t.table(obj.spec)
+local leaders = t.get(spec, "redisLeader", "replicas") or spec.clusterSize
+local followers = t.get(spec, "redisFollower", "replicas") or spec.clusterSize
+local short = t.replicas(status.readyLeaderReplicas, leaders, "leaders ready")
+  or t.replicas(status.readyFollowerReplicas, followers, "followers ready")
 if short then
   return t.progressing(short)
 end

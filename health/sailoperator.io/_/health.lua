@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Istio, IstioRevision, IstioCNI, ZTunnel: Reconciled=False is an error; Ready=False is the way up, and an error when it
--- lasts for more than 10 minutes. An IstioRevisionTag has no Ready.
+-- Istio, IstioRevision, IstioCNI, ZTunnel: Reconciled=False is an error; Ready=False is the way up, and an error when
+-- it lasts for more than 10 minutes. An IstioRevisionTag has no Ready.
 local t = require("truce")
 
 local late = t.unobserved(obj)

@@ -10,4 +10,7 @@ local message = t.text(t.get(status, "error", "message"))
 if message then
   return t.degraded(message)
 end
-return t.progressing(status.readyToUse == false and "the snapshot is being taken" or "waiting for the snapshot controller")
+if status.readyToUse == false then
+  return t.progressing("the snapshot is being taken")
+end
+return t.progressing("waiting for the snapshot controller")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Succeeded decides: a run ends as True or False and does not start again. One that somebody cancelled has not done what
--- it should.
+-- Succeeded decides: a run ends as True or False and does not start again. One that somebody cancelled has not done
+-- what it should.
 local t = require("truce")
 
 local succeeded = t.condition(obj, "Succeeded")
