@@ -185,12 +185,11 @@ static int64_t written_ms(const struct health_question *q) {
         return last_ms;
 }
 
+/* Of an object that has conditions. */
 static bool has_moved_since(const struct rule *r, int64_t since_ms) {
         const struct value *list = value_getc(r->status, "conditions");
         int64_t ms;
 
-        if (!value_is(list, VALUE_LIST))
-                return false;
         for (size_t i = 0; i < list->list.count; i++)
                 if (rule_time(list->list.items[i], "lastTransitionTime", &ms) && ms >= since_ms)
                         return true;

@@ -78,15 +78,19 @@ static void read_table(const struct rule *r, const struct value *table) {
                 r->h->again_ms = r->q->now_ms + seconds(value_getc(table, "again")) * 1000;
 }
 
+/* nil, nothing, or an empty table. */
+static bool is_nothing(const struct value *returned) {
+        return !returned || returned->kind == VALUE_NULL ||
+               ((returned->kind == VALUE_MAP || returned->kind == VALUE_LIST) && value_count(returned) == 0);
+}
+
 static void read_returned(const struct rule *r, const struct value *returned) {
-        if (!returned || returned->kind == VALUE_NULL)
-                rule_say_only(r, HEALTH_NONE);
-        else if (returned->kind != VALUE_MAP && returned->kind != VALUE_LIST)
-                fail(r, ERR_INVAL, arena_strf(r->a, "Lua returned a %s, not a table", type_of(returned)));
-        else if (value_count(returned) == 0)
+        if (is_nothing(returned))
                 rule_say_only(r, HEALTH_NONE);
         else if (returned->kind == VALUE_LIST)
                 fail(r, ERR_INVAL, STR("Lua returned a list, not a table with a status"));
+        else if (returned->kind != VALUE_MAP)
+                fail(r, ERR_INVAL, arena_strf(r->a, "Lua returned a %s, not a table", type_of(returned)));
         else
                 read_table(r, returned);
 }
