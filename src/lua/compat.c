@@ -68,17 +68,6 @@ static void set_functions(lua_State *L, const char *library, const luaL_Reg *fun
         lua_pop(L, 1);
 }
 
-/* The function of a library under another name: in it, or as a global (`to` NULL). */
-static void alias(lua_State *L, const char *library, const char *function, const char *to) {
-        lua_getglobal(L, library);
-        lua_getfield(L, -1, function);
-        if (to)
-                lua_setfield(L, -2, to);
-        else
-                lua_setglobal(L, function);
-        lua_pop(L, 1);
-}
-
 void libs_open_compat(lua_State *L) {
         static const luaL_Reg table[] = { { "getn", getn }, { "maxn", maxn }, { NULL, NULL } };
         static const luaL_Reg math[] = {
@@ -88,6 +77,8 @@ void libs_open_compat(lua_State *L) {
 
         set_functions(L, "table", table);
         set_functions(L, "math", math);
-        alias(L, "table", "unpack", NULL);
-        alias(L, "string", "gmatch", "gfind");
+        lua_getglobal(L, "table");
+        lua_getfield(L, -1, "unpack");
+        lua_setglobal(L, "unpack");
+        lua_pop(L, 1);
 }

@@ -35,11 +35,34 @@ static void open(lua_State *L, lua_CFunction library) {
         lua_call(L, 0, 1);
 }
 
+/* The same numbers in each evaluation; without an argument, too. */
+static int seed(lua_State *L) {
+        if (lua_isnoneornil(L, 1)) {
+                lua_settop(L, 0);
+                lua_pushinteger(L, 0);
+        }
+        lua_pushvalue(L, lua_upvalueindex(1));
+        lua_insert(L, 1);
+        lua_call(L, lua_gettop(L) - 1, 0);
+        return 0;
+}
+
+static void open_math(lua_State *L) {
+        open(L, luaopen_math);
+        lua_getfield(L, -1, "randomseed");
+        lua_pushcclosure(L, seed, 1);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, -3, "randomseed");
+        lua_call(L, 0, 0);
+        publish(L, "math");
+}
+
 static void open_string(lua_State *L) {
         static const char *const unwanted[] = { "dump", "pack", "packsize", "unpack", NULL };
 
         open(L, luaopen_string);
         take_out(L, unwanted);
+        libs_open_string(L);
         /* Nobody changes what all strings have. */
         lua_pushliteral(L, "");
         lua_getmetatable(L, -1);
@@ -53,10 +76,9 @@ void libs_open(lua_State *L) {
         open_base(L);
         libs_open_require(L);
         open_string(L);
-        open(L, luaopen_table);
+        libs_open_table(L);
         publish(L, "table");
-        open(L, luaopen_math);
-        publish(L, "math");
+        open_math(L);
         open(L, luaopen_utf8);
         publish(L, "utf8");
         libs_open_compat(L);

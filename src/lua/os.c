@@ -108,6 +108,7 @@ static int date_text(lua_State *L, struct str format, const struct tm *tm) {
                                           format.p[i + 1] ? format.p[i + 1] : ' ');
                 add_conversion(L, &out, format.p + i + 1, length, tm);
                 i += length;
+                run_charge(run_of(L), 300);
         }
         luaL_pushresult(&out);
         return 1;

@@ -2,11 +2,11 @@
 /* require: libraries that are open, and the caller's modules, which run when they are first asked for. */
 #include "lua/run_impl.h"
 
-static const char loaded_key, running_key;
+static const char running_key;
 
 /* Keeps the value at the top as what require(name) gives, and pops it. */
 void libs_can_require(lua_State *L, const char *name) {
-        lua_rawgetp(L, LUA_REGISTRYINDEX, &loaded_key);
+        lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
         lua_insert(L, -2);
         lua_setfield(L, -2, name);
         lua_pop(L, 1);
@@ -32,7 +32,7 @@ static int require(lua_State *L) {
         const struct lua_module *module = find(L, name);
 
         lua_settop(L, 1);
-        lua_rawgetp(L, LUA_REGISTRYINDEX, &loaded_key);
+        lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
         if (lua_getfield(L, 2, name) != LUA_TNIL)
                 return is_running(L) ? luaL_error(L, "module '%s' requires itself", name) : 1;
         if (!module)
@@ -50,8 +50,11 @@ static int require(lua_State *L) {
 }
 
 void libs_open_require(lua_State *L) {
-        lua_newtable(L);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, &loaded_key);
+        /* Lua's own errors name functions by it. */
+        luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+        lua_pushglobaltable(L);
+        lua_setfield(L, -2, LUA_GNAME);
+        lua_pop(L, 1);
         lua_pushcfunction(L, require);
         lua_setglobal(L, "require");
 }

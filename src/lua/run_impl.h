@@ -84,9 +84,13 @@ void run_script(lua_State *L, const struct lua_script *script);
 void libs_open(lua_State *L);
 /* base.c: sets the globals that are ours. */
 void libs_open_base(lua_State *L);
-/* os.c, coroutine.c, string.c, table.c: push the library. */
+/* os.c, coroutine.c, table.c: push the library. */
 int libs_open_os(lua_State *L);
 int libs_open_coroutine(lua_State *L);
+int libs_open_table(lua_State *L);
+/* string.c, format.c: for the library at the top. */
+void libs_open_string(lua_State *L);
+int libs_format(lua_State *L);
 /* compat.c: adds to the libraries that are open. */
 void libs_open_compat(lua_State *L);
 /* require.c: the global `require`. */
