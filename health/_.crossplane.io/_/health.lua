@@ -26,4 +26,13 @@ end
 if synced and synced.status ~= "True" then
   return t.progressing(t.says(synced))
 end
-return t.deciding(obj, "Ready", { degraded = { "Unavailable" } })
+
+-- What is no resource has a condition of its own instead: package revisions, operations, definitions.
+local decides = "Ready"
+for _, kind in ipairs({ "Established", "RevisionHealthy", "Healthy", "Succeeded", "Scheduling", "Watching" }) do
+  if not t.condition(obj, "Ready") and t.condition(obj, kind) then
+    decides = kind
+    break
+  end
+end
+return t.deciding(obj, decides, { degraded = { "Unavailable", "UnhealthyPackageRevision", "PipelineError" } })

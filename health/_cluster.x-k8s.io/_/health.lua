@@ -20,6 +20,8 @@ local function counted()
   local strategy = t.get(obj, "spec", "rollout", "strategy", "type") or t.get(obj, "spec", "strategy", "type")
   local replicas = t.number(status.replicas, 0)
   local up_to_date = status.upToDateReplicas or status.updatedReplicas or replicas
+  local up_to_date = status.upToDateReplicas or status.updatedReplicas or replicas
+  local up_to_date = status.upToDateReplicas or status.updatedReplicas or replicas
   if replicas > wanted then
     return string.format("%s of %s replicas are to go", replicas - wanted, replicas)
   end
@@ -28,11 +30,12 @@ local function counted()
     or t.replicas(status.readyReplicas, wanted, "ready")
 end
 
+-- Without status: what a provider has not seen yet, if it is no template; elsewhere nothing that could be unhealthy.
 if obj.status == nil and not wanted then
-  for _, ending in ipairs({ "Template", "Class", "Identity", "IPAddress" }) do
-    if t.text(obj.kind, ""):sub(-#ending) == ending then
-      return nil
-    end
+  local version, kind = t.text(obj.apiVersion, ""), t.text(obj.kind, "")
+  local provider = version:find("^infrastructure%.") or version:find("^bootstrap%.")
+  if not provider or kind:find("Template$") or kind:find("Class$") or kind:find("Identity$") then
+    return nil
   end
 end
 if t.get(obj, "metadata", "annotations", "cluster.x-k8s.io/paused") ~= nil or t.get(obj, "spec", "paused") == true then
@@ -49,6 +52,8 @@ end
 
 local decides = t.condition_in(modern, "Available", metadata.generation)
   or t.condition_in(modern or status.conditions, "Ready", metadata.generation)
+  or t.condition_in(modern or status.conditions, "ResourcesApplied", metadata.generation)
+  or t.condition_in(modern or status.conditions, "Discovered", metadata.generation)
 if decides and decides.status == "False" and decides.severity == "Error" then
   return t.degraded(says(decides))
 end

@@ -3,6 +3,9 @@
 -- caught up where it is published.
 local t = require("truce")
 
+if obj.kind == "CephBucketNotification" or obj.kind == "CephCOSIDriver" then
+  return nil
+end
 local status = t.status(obj)
 local phase = t.text(status.phase, "waiting for the operator")
 if status.observedGeneration ~= nil and t.stale(obj) then
