@@ -286,8 +286,8 @@ static int apply(struct parser *p, const struct slot *s, struct str value, struc
 
 /* The value of a flag that does not carry it: the next argument, whatever it looks like. */
 static int apply_next(struct parser *p, const struct slot *s, struct err *err) {
-        if (is_bool(s->def))
-                return apply(p, s, STR("true"), err);
+        if (is_bool(s->def) || s->def->bare)
+                return apply(p, s, is_bool(s->def) ? STR("true") : str_from(s->def->bare), err);
         if (p->at + 1 >= p->argc)
                 return s->def->name ? err_set(err, ERR_INVAL, "--%s needs a value", s->def->name)
                                     : err_set(err, ERR_INVAL, "-%c needs a value", s->def->letter);

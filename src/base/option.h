@@ -15,7 +15,7 @@
  * same arguments twice, before and after the document is read, is fine (lists are replaced by the first use in a pass).
  *
  * Flags: `--name value`, `--name=value`, `--flag`, `--flag=false`, `--no-flag`, `-o value`, `-ovalue`; `--` ends them,
- * operands may stand between. Unknown ones are INVAL and name the nearest known one.
+ * operands may stand between. A choice with a bare meaning takes `--name` and `--name=value`. Unknown ones are INVAL and name the nearest known one.
  *
  * Thread rule: tables are constant; a target belongs to the caller.
  */
@@ -48,6 +48,8 @@ struct option_def {
         const char *fallback;        /* the default, as it would be written; NULL: false, empty, 0, the first choice */
         int64_t min, max;            /* both 0: no bounds */
         const char *const *choices;  /* CHOICE: ended by NULL */
+        const char *bare;            /* CHOICE: what `--name` means without a value, which then must come as `--name=value`;
+                                      * NULL: it needs one */
         const char *word;            /* what the value is called in --help; NULL: by type */
         const char *help;            /* one clause, no full stop */
         bool hidden;                 /* not in --help */

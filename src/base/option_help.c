@@ -38,6 +38,8 @@ static void add_details(struct buf *out, const struct option_def *def, size_t *c
                 buf_addc(&b, ")");
         if (def->type == OPTION_BOOL && def->fallback && strcmp(def->fallback, "true") == 0)
                 buf_addf(&b, "[default true; --no-%s]", def->name);
+        else if (def->bare)
+                buf_addf(&b, " [without one %s]", def->bare);
         else if (def->type != OPTION_BOOL && (def->fallback || def->choices))
                 buf_addf(&b, "%s[default %s]", b.n ? " " : "", def->fallback ? def->fallback : def->choices[0]);
         add_words(out, b.p, column);
@@ -52,7 +54,7 @@ static void help_option(struct buf *out, const struct option_def *def) {
         else
                 buf_addf(out, "      --%s", def->name);
         if (word)
-                buf_addf(out, " %s", word);
+                buf_addf(out, def->bare ? "[=%s]" : " %s", word);
 
         column = out->n - start;
         if (column + 2 > HELP_INDENT) {
