@@ -132,6 +132,7 @@ struct config *config_ref(struct config *c) {
 void config_free(struct config *c) {
         if (!c || --c->users)
                 return;
+        health_rules_unref(c->health);
         arena_free(c->arena);
         free(c);
 }

@@ -26,6 +26,7 @@
 #include "base/option.h"
 #include "base/pointer.h"
 #include "diff/mask.h"
+#include "health/rules.h"
 #include "manifest/protect.h"
 #include "own/policy.h"
 #include "own/respell.h"
@@ -143,6 +144,19 @@ struct config_known_fields {
         size_t count;
 };
 
+/* A health rule of the user's, in Lua. */
+struct config_health {
+        struct str group, kind; /* globs */
+        struct lua_source lua;
+        bool open_libs;         /* with the further libraries of Argo CD's useOpenLibs */
+        struct config_place place;
+};
+
+struct config_healths {
+        const struct config_health *rules;
+        size_t count;
+};
+
 /* Where manifests of an application come from. */
 struct config_source {
         struct config_place place;
@@ -207,6 +221,7 @@ struct config_agent {
         struct str context;
         struct str config_ns;          /* Application objects and the like of this namespace are read; empty: none are */
         struct str config_selector;    /* those that carry these labels; empty: all */
+        struct str health_dir;         /* folder of health rules, <group>/<Kind>/health.lua; empty: none */
         struct str data_dir;           /* where Git stores lie; a verb fills in its default and makes it absolute */
         int64_t poll_ms;
         int64_t git_timeout_ms;        /* one Git operation */
@@ -297,6 +312,8 @@ struct config {
         struct manifest_filter filter;       /* of argocd-cm: resource.exclusions, resource.inclusions */
         struct mask_annotations mask;        /* of argocd-cm: resource.sensitive.mask.annotations */
         struct config_known_fields known_fields; /* of argocd-cm, behind those that are built in */
+        struct config_healths healths;       /* the user's health rules: of argocd-cm, and once settled of the folder, too */
+        struct health_rules *health;         /* these and the bundled ones; config_settle() */
         struct config_irrelevant *irrelevant; /* all together make one of the notices */
         size_t irrelevant_count;
         struct config_problem *problems;
@@ -358,9 +375,14 @@ int config_load_text(struct str text, struct str file, struct config **ret_confi
 int config_add_flags(struct config *c, const struct config_app_flags *flags, struct err *err);
 
 /*
+ * As config_stamp(), of a folder of health rules; empty: there is none.
+ */
+struct hash128 config_health_stamp(struct str dir);
+
+/*
  * Sets the credentials, projects and instance names of all applications and checks them against `agent` (file
- * repositories, installation id): call after flags were parsed over c->agent. Applications that fail are refused, not
- * used.
+ * repositories, installation id), and reads and compiles health rules: call after flags were parsed over c->agent.
+ * Applications that fail are refused, not used; a rule that fails is an error among the problems.
  */
 void config_settle(struct config *c);
 

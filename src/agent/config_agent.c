@@ -36,6 +36,8 @@ const struct option_def config_agent_options[] = {
           .help = "read Application, AppProject, repository Secret and argocd-cm objects of this namespace" },
         { .name = "config-selector", .key = "configSelector", .type = OPTION_TEXT, .at = AT(config_selector),
           .word = "SELECTOR", .help = "only those that carry these labels" },
+        { .name = "health-dir", .key = "healthDir", .type = OPTION_TEXT, .at = AT(health_dir), .word = "DIR",
+          .help = "folder of health rules in Lua, <group>/<Kind>/health.lua" },
         { .name = "data-dir", .key = "dataDir", .type = OPTION_TEXT, .at = AT(data_dir), .word = "DIR",
           .help = "where copies of repositories are kept; truce/git in $XDG_CACHE_HOME or ~/.cache when left out" },
         { .name = "poll-interval", .key = "pollInterval", .type = OPTION_DURATION, .at = AT(poll_ms), .fallback = "30s",

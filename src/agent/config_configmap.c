@@ -10,6 +10,8 @@
 #include "base/glob.h"
 
 #define CUSTOMIZATIONS "resource.customizations"
+#define HEALTH CUSTOMIZATIONS ".health."
+#define LIBS CUSTOMIZATIONS ".useOpenLibs."
 #define IGNORE CUSTOMIZATIONS ".ignoreDifferences."
 #define KNOWN CUSTOMIZATIONS ".knownTypeFields."
 #define COMPARE "resource.compareoptions"
@@ -46,11 +48,11 @@ static const struct config_key prefixes[] = {
         { "resource.customLabels", SETTING_IRRELEVANT, NULL },
         { CUSTOMIZATIONS, SETTING_USED, NULL },
         { "resource.customizations.actions.", SETTING_IRRELEVANT, NULL },
-        { "resource.customizations.health.", SETTING_IRRELEVANT, NULL },
+        { HEALTH, SETTING_USED, NULL },
         { IGNORE, SETTING_USED, NULL },
         { "resource.customizations.ignoreResourceUpdates.", SETTING_IRRELEVANT, NULL },
         { KNOWN, SETTING_USED, NULL },
-        { "resource.customizations.useOpenLibs.", SETTING_IRRELEVANT, NULL },
+        { LIBS, SETTING_USED, NULL },
         { EXCLUSIONS, SETTING_USED, NULL },
         { "resource.ignoreResourceUpdatesEnabled", SETTING_IRRELEVANT, NULL },
         { INCLUSIONS, SETTING_USED, NULL },
@@ -135,13 +137,13 @@ static void read_customization(struct reader *r, const struct value_member *m, c
                 c->read(r, value, where, line_before, key.group, key.kind);
 }
 
-/* The newer form of one setting replaces that of the older one. */
-static bool is_given_by_key(const struct reader *r, const struct customization *c, struct kind_key key) {
+/* What the newer form says of a kind, which replaces what the older one does; NULL: nothing. */
+static const struct value *given_by_key(const struct reader *r, const char *prefix, struct kind_key key) {
         bool all = str_eqc(key.group, "*") && str_eqc(key.kind, "*");
         struct str id = all ? STR("all")
                             : arena_strf(r->a, "%.*s%s%.*s", STR_FMT(key.group), key.group.n ? "_" : "", STR_FMT(key.kind));
 
-        return value_get(value_getc(r->o->value, "data"), arena_strf(r->a, "%s%.*s", c->prefix, STR_FMT(id))) != NULL;
+        return value_get(value_getc(r->o->value, "data"), arena_strf(r->a, "%s%.*s", prefix, STR_FMT(id)));
 }
 
 static void read_nested_customization(struct reader *r, const struct value_member *m, const struct customization *c,
@@ -153,14 +155,51 @@ static void read_nested_customization(struct reader *r, const struct value_membe
         where = arena_strf(r->a, "%s: %s", where, c->type).p;
         if (value_is(m->value, VALUE_STRING))
                 value = config_yaml_in(r, &here, where, &line_before);
-        if (value && !value_is(value, VALUE_NULL) && !is_given_by_key(r, c, key))
+        if (value && !value_is(value, VALUE_NULL) && !given_by_key(r, c->prefix, key))
                 c->read(r, value, where, line_before, key.group, key.kind);
 }
 
-static void read_nested_type(struct reader *r, const struct value_member *m, const char *where, uint32_t line_before,
-                             struct kind_key key) {
-        static const char *const passed_over[] = { "health.lua", "health.lua.useOpenLibs", "useOpenLibs", "actions",
-                                                   "ignoreResourceUpdates" };
+/* "true", as in the ConfigMap, or true, as in YAML. */
+static bool is_true(const struct value *v) {
+        return value_is(v, VALUE_BOOL) ? v->boolean : str_eqc(value_text(v), "true");
+}
+
+static void check_libs(struct reader *r, const struct value_member *m, const char *where, uint32_t line) {
+        if (!value_is(m->value, VALUE_BOOL) && !value_is(m->value, VALUE_NULL) && !is_true(m->value) &&
+            !str_eqc(value_text(m->value), "false"))
+                reader_error(r, line, "%s must be true or false", where);
+}
+
+static void read_health(struct reader *r, const struct value_member *m) {
+        const char *where = arena_str(r->a, m->key).p;
+        struct kind_key key;
+
+        if (read_id(r, m, str_sub(m->key, strlen(HEALTH), m->key.n), &key))
+                config_read_health(r, m, where, key.group, key.kind, is_true(given_by_key(r, LIBS, key)));
+}
+
+static void read_libs(struct reader *r, const struct value_member *m) {
+        struct kind_key key;
+
+        if (read_id(r, m, str_sub(m->key, strlen(LIBS), m->key.n), &key))
+                check_libs(r, m, arena_str(r->a, m->key).p, m->line);
+}
+
+/* The member `lua` of `kind`, both of the older form. */
+static void read_nested_health(struct reader *r, const struct value *kind, const struct value_member *lua, const char *where,
+                               uint32_t line_before, struct kind_key key) {
+        struct value_member here = *lua;
+        bool open = is_true(value_getc(kind, "health.lua.useOpenLibs")) || is_true(value_getc(kind, "useOpenLibs"));
+
+        here.line = line_before + lua->line;
+        if (!value_is(lua->value, VALUE_NULL) && !given_by_key(r, HEALTH, key))
+                config_read_health(r, &here, arena_strf(r->a, "%s: health.lua", where).p, key.group, key.kind, open);
+}
+
+static void read_nested_type(struct reader *r, const struct value *kind, const struct value_member *m, const char *where,
+                             uint32_t line_before, struct kind_key key) {
+        static const char *const passed_over[] = { "actions", "ignoreResourceUpdates" };
+        static const char *const libs[] = { "health.lua.useOpenLibs", "useOpenLibs" };
         static const char *const known[] = { "ignoreDifferences", "knownTypeFields", "health.lua",
                                              "health.lua.useOpenLibs", "useOpenLibs", "actions",
                                              "ignoreResourceUpdates" };
@@ -171,6 +210,15 @@ static void read_nested_type(struct reader *r, const struct value_member *m, con
                         reader_irrelevant(r, line, arena_strf(r->a, "%s: %s", where, passed_over[i]));
                         return;
                 }
+        for (size_t i = 0; i < ARRAY_LEN(libs); i++)
+                if (str_eqc(m->key, libs[i])) {
+                        check_libs(r, m, arena_strf(r->a, "%s: %s", where, libs[i]).p, line);
+                        return;
+                }
+        if (str_eqc(m->key, "health.lua")) {
+                read_nested_health(r, kind, m, where, line_before, key);
+                return;
+        }
         for (size_t i = 0; i < ARRAY_LEN(customizations); i++)
                 if (str_eqc(m->key, customizations[i].type)) {
                         read_nested_customization(r, m, &customizations[i], where, line_before, key);
@@ -192,7 +240,7 @@ static void read_nested_kind(struct reader *r, const struct value_member *m, uin
         else if (!value_is(m->value, VALUE_MAP) && !value_is(m->value, VALUE_NULL))
                 reader_error(r, line_before + m->line, "%s must be a map, not a %s", where, value_kind_name(m->value->kind));
         for (size_t i = 0; !r->bad && value_is(m->value, VALUE_MAP) && i < m->value->map.count; i++)
-                read_nested_type(r, &m->value->map.members[i], where, line_before, key);
+                read_nested_type(r, m->value, &m->value->map.members[i], where, line_before, key);
 }
 
 static void read_nested(struct reader *r, const struct value_member *m) {
@@ -284,7 +332,11 @@ static void read_used(struct reader *r, const struct value_member *m) {
                         read_customization(r, m, &customizations[i]);
                         return;
                 }
-        if (str_eqc(m->key, COMPARE))
+        if (str_starts(m->key, STR(HEALTH)))
+                read_health(r, m);
+        else if (str_starts(m->key, STR(LIBS)))
+                read_libs(r, m);
+        else if (str_eqc(m->key, COMPARE))
                 read_compare_options(r, m);
         else if (str_eqc(m->key, EXCLUSIONS))
                 r->c->filter.excluded = config_read_kinds(r, m, &r->c->filter.excluded_count);

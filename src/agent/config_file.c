@@ -134,3 +134,106 @@ struct hash128 config_stamp(const struct str *paths, size_t count) {
         }
         return hash128(&no_key, buf_str(&text));
 }
+
+/* --- folders of health rules ---------------------------------------------------------------------------------------- */
+
+#define SCRIPT "health.lua"
+
+struct script_list {
+        struct arena *a;
+        struct config_script *scripts;
+        size_t count;
+};
+
+static bool is_folder(struct str path) {
+        struct stat st;
+
+        return stat(path.p, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* What a folder's name says of groups and kinds. */
+static struct str glob_of(struct str name, struct arena *a) {
+        char *text = (char *)arena_str(a, name).p;
+
+        for (size_t i = 0; i < name.n; i++)
+                if (text[i] == '_')
+                        text[i] = '*';
+        return (struct str){ text, name.n };
+}
+
+static int add_script(struct script_list *l, struct str folder, struct str group, struct str kind, struct err *err) {
+        struct str path = arena_strf(l->a, "%.*s/" SCRIPT, STR_FMT(folder));
+
+        if (access(path.p, F_OK) < 0)
+                return 0;
+        if (l->count == CONFIG_MAX_FILES)
+                return err_set(err, ERR_LIMIT, "it holds more than %d health rules", CONFIG_MAX_FILES);
+        l->scripts[l->count++] = (struct config_script){ path, glob_of(group, l->a), glob_of(kind, l->a) };
+        return 0;
+}
+
+/* Calls `found` for each folder in `path`, with its name. */
+static int each_folder(struct script_list *l, struct str path, struct str above,
+                       int (*found)(struct script_list *l, struct str path, struct str above, struct str name, struct err *err),
+                       struct err *err) {
+        _cleanup_(close_dir) DIR *d = opendir(path.p);
+        struct dirent *e;
+        int r = 0;
+
+        if (!d)
+                return err_set_errno(err, errno, "%s cannot be listed", path.p);
+        while (r == 0 && (e = readdir(d))) {
+                struct str folder = arena_strf(l->a, "%.*s/%s", STR_FMT(path), e->d_name);
+
+                if (e->d_name[0] != '.' && is_folder(folder))
+                        r = found(l, folder, above, arena_str(l->a, str_from(e->d_name)), err);
+        }
+        return r;
+}
+
+static int found_kind(struct script_list *l, struct str path, struct str group, struct str kind, struct err *err) {
+        return add_script(l, path, group, kind, err);
+}
+
+/* A kind of the core group, or a group. */
+static int found_first(struct script_list *l, struct str path, struct str above, struct str name, struct err *err) {
+        int r = add_script(l, path, above, name, err);
+
+        return r < 0 ? r : each_folder(l, path, name, found_kind, err);
+}
+
+static int by_path(const void *x, const void *y) {
+        const struct config_script *a = x, *b = y;
+
+        return str_cmp(a->path, b->path);
+}
+
+int config_list_scripts(struct str dir, struct arena *a, const struct config_script **ret_scripts, size_t *ret_count,
+                        struct err *err) {
+        struct script_list l = { .a = a, .scripts = arena_alloc(a, CONFIG_MAX_FILES * sizeof *l.scripts) };
+        int r = each_folder(&l, arena_str(a, dir), STR(""), found_first, err);
+
+        if (r < 0)
+                return r;
+        qsort(l.scripts, l.count, sizeof *l.scripts, by_path);
+        *ret_scripts = l.scripts;
+        *ret_count = l.count;
+        return 0;
+}
+
+struct hash128 config_health_stamp(struct str dir) {
+        static const struct hash_key no_key;
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(buf_done) struct buf text = buf_make(CONFIG_MAX_FILES * 8 * KIB);
+        const struct config_script *scripts;
+        size_t count = 0;
+        struct err err;
+
+        if (!dir.n)
+                return (struct hash128){ 0 };
+        if (config_list_scripts(dir, a, &scripts, &count, &err) < 0)
+                buf_addf(&text, "%s\n", err.msg);
+        for (size_t i = 0; i < count; i++)
+                stamp_file(scripts[i].path, &text);
+        return hash128(&no_key, buf_str(&text));
+}

@@ -97,6 +97,12 @@ void config_read_known_fields(struct reader *r, const struct value *list, const 
 /* What every Argo CD knows. */
 void config_add_built_in_known_fields(struct config *c);
 
+/* config_health.c: a script in Lua for a kind; `where` names it in messages. */
+void config_read_health(struct reader *r, const struct value_member *m, const char *where, struct str group,
+                        struct str kind, bool open_libs);
+/* Makes c->health of what was read and of the folder; what fails is an error. */
+void config_settle_health(struct config *c);
+
 /* config_ownership.c: a list of ownership rules. `where` names it in messages; its lines stand after `line_before`. */
 struct config_rules config_read_rules(struct reader *r, const struct value *list, const char *where,
                                       uint32_t line_before);
@@ -134,5 +140,12 @@ int config_clean_source(struct config_source *source, struct arena *a, struct co
 /* config_file.c: the files that a path stands for: itself, or what lies in the folder, sorted. */
 int config_list_files(struct str path, struct arena *a, const struct str **ret_files, size_t *ret_count,
                       struct err *err);
+
+/* The scripts of a folder of health rules, <group>/<Kind>/health.lua or <Kind>/health.lua, sorted; other files do not count. */
+struct config_script {
+        struct str path, group, kind; /* of the last two `_` has become `*` */
+};
+int config_list_scripts(struct str dir, struct arena *a, const struct config_script **ret_scripts, size_t *ret_count,
+                        struct err *err);
 
 #endif

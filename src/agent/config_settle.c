@@ -244,6 +244,7 @@ void config_settle(struct config *c) {
                 c->apps[kept++] = app;
         }
         c->app_count = kept;
+        config_settle_health(c);
 }
 
 struct manifest_protection config_protection(const struct config *c, const struct config_app *app) {

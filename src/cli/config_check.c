@@ -20,7 +20,7 @@
 
 struct check_flags {
         int output;
-        struct str ns, selector, kubeconfig, context;
+        struct str ns, selector, kubeconfig, context, health_dir;
 };
 
 static const char *const outputs[] = { "text", "json", NULL };
@@ -35,6 +35,8 @@ static const struct option_def check_options[] = {
           .help = "of that cluster; $KUBECONFIG, the pod's own account or ~/.kube/config when left out" },
         { .name = "context", .type = OPTION_TEXT, .at = offsetof(struct check_flags, context), .word = "NAME",
           .help = "context of the kubeconfig" },
+        { .name = "health-dir", .type = OPTION_TEXT, .at = offsetof(struct check_flags, health_dir), .word = "DIR",
+          .help = "folder of health rules in Lua, <group>/<Kind>/health.lua" },
 };
 const struct option_group cli_check_flags = { "Check", check_options, ARRAY_LEN(check_options), NULL };
 
@@ -202,6 +204,22 @@ static const struct value *known_fields_value(const struct config *c, struct are
         return value_list_end(&list, a, 0);
 }
 
+static const struct value *health_value(const struct config *c, struct arena *a) {
+        struct value_list_builder list = { 0 };
+
+        for (size_t i = 0; i < c->healths.count; i++) {
+                const struct config_health *rule = &c->healths.rules[i];
+                struct value_map_builder b = { 0 };
+
+                add(&b, a, "at", place_text(rule->place, a));
+                add(&b, a, "objects", arena_strf(a, "%.*s%s%.*s", STR_FMT(rule->group), rule->group.n ? "/" : "",
+                                                 STR_FMT(rule->kind)));
+                add(&b, a, "libraries", rule->open_libs ? STR("open") : STR("closed"));
+                value_list_add(&list, value_map_end(&b, a, 0));
+        }
+        return value_list_end(&list, a, 0);
+}
+
 static const struct value *irrelevant_value(const struct config *c, struct arena *a) {
         struct value_list_builder list = { 0 };
 
@@ -240,6 +258,7 @@ static const struct value *model_of(const struct config *c, struct arena *a) {
         value_map_add(&b, STR("applications"), apps_value(c, a), 0);
         value_map_add(&b, STR("ignoreRules"), rules_value(c, a), 0);
         value_map_add(&b, STR("knownTypeFields"), known_fields_value(c, a), 0);
+        value_map_add(&b, STR("healthRules"), health_value(c, a), 0);
         value_map_add(&b, STR("irrelevant"), irrelevant_value(c, a), 0);
         value_map_add(&b, STR("problems"), problems_value(c, a), 0);
         return value_map_end(&b, a, 0);
@@ -303,6 +322,12 @@ static void known_field_cells(const struct value *row, struct arena *a, struct s
         cells[3] = safe(text_of(row, "at"), a);
 }
 
+static void health_cells(const struct value *row, struct arena *a, struct str *cells) {
+        cells[0] = safe(text_of(row, "objects"), a);
+        cells[1] = str_eqc(text_of(row, "libraries"), "open") ? STR("open libraries") : STR("");
+        cells[2] = safe(text_of(row, "at"), a);
+}
+
 static void irrelevant_cells(const struct value *row, struct arena *a, struct str *cells) {
         cells[0] = safe(text_of(row, "key"), a);
         cells[1] = safe(text_of(row, "at"), a);
@@ -325,6 +350,7 @@ static const struct {
         { "applications", "Applications", 4, app_cells },
         { "ignoreRules", "Ignored", 5, rule_cells },
         { "knownTypeFields", "Known types", 4, known_field_cells },
+        { "healthRules", "Health rules", 3, health_cells },
         { "irrelevant", "No meaning here", 2, irrelevant_cells },
         { "problems", "To be looked at", 2, problem_cells },
 };
@@ -381,22 +407,25 @@ static int fetch(struct session *s, const struct check_flags *flags, struct err 
         return session_fetch(s, err);
 }
 
-static int check(const struct session *s, const struct str *paths, size_t count, int output, struct err *err) {
+static int check(const struct session *s, const struct str *paths, size_t count, const struct check_flags *flags,
+                 struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(config_freep) struct config *c = NULL;
         int r = config_load_with(paths, count, s->snapshot ? &s->snapshot->documents : NULL, &c, err);
 
         if (r < 0 && !c)
                 return r;
-        if (r == 0) {
-                config_settle(c);
+        /* With errors in it there are no applications; its health rules are looked at all the same. */
+        if (flags->health_dir.n)
+                c->agent.health_dir = flags->health_dir;
+        config_settle(c);
+        if (r == 0)
                 r = config_check_programs(c, err);
-        }
         if (r < 0 && r != ERR_INVAL)
                 return r;
-        if (!c->document_count && !c->problem_count)
+        if (!c->document_count && !c->problem_count && !c->agent.health_dir.n)
                 return err_set(err, ERR_NOTFOUND, "no document is there (of a folder: *.yaml, *.yml, *.json directly in it)");
-        print_model(model_of(c, a), output, a);
+        print_model(model_of(c, a), flags->output, a);
         return exit_status(c);
 }
 
@@ -435,11 +464,11 @@ int cli_config(int argc, char **argv) {
         r = options_parse(&group, 1, argc, argv, a, &operands, &count, &err);
         if (r == 0 && count == 1 && str_eqc(operands[0], "schema"))
                 return print_schema();
-        if (r == 0 && (count < (flags.ns.n ? 1 : 2) || !str_eqc(operands[0], "check")))
+        if (r == 0 && (count < (flags.ns.n || flags.health_dir.n ? 1 : 2) || !str_eqc(operands[0], "check")))
                 r = err_set(&err, ERR_INVAL, "usage: truce config check FILE…, or truce config schema");
         if (r == 0)
                 r = fetch(&session, &flags, &err);
         if (r == 0)
-                r = check(&session, operands + 1, count - 1, flags.output, &err);
+                r = check(&session, operands + 1, count - 1, &flags, &err);
         return r < 0 ? session_fail(&err) : r;
 }

@@ -192,7 +192,9 @@ static int configure(struct session *s, struct err *err) {
                 return r;
         default_installation(s);
         settle_data_dir(s);
+        s->health_stamp = config_health_stamp(s->config->agent.health_dir);
         config_settle(s->config);
+        s->is_settled = true;
         r = config_check_programs(s->config, err);
         if (r == 0 && count_errors(s->config)) {
                 s->documents_are_bad = true;

@@ -19,6 +19,7 @@ struct session {
         struct arena *arena;
         struct option_list config_paths;
         struct hash128 stamp;   /* of the documents, from before they were read: config_stamp() */
+        struct hash128 health_stamp; /* of the folder of health rules, in the same way */
         struct config_app_flags app_flags;
         struct config *config;
         struct kube_config *kube;
@@ -37,6 +38,7 @@ struct session {
         const struct option_group *own;
         struct config_snapshot *snapshot; /* of the cluster's documents; NULL: none count */
         bool documents_are_bad; /* nothing of the documents is used */
+        bool is_settled;        /* flags and documents were read to their end; health_stamp counts */
         bool help;              /* --help was asked for and printed: end with CLI_OK */
 };
 

@@ -657,7 +657,7 @@ static void argo_cds_config_map_is_an_error_where_it_would_change_a_sync(void **
         char text[1024];
 
         snprintf(text, sizeof(text), "%s  url: https://x\n  dex.config: y\n  "
-                                     "resource.customizations.health.apps_Deployment: z\n", head);
+                                     "resource.customizations.actions.apps_Deployment: z\n", head);
         must_load(f, text);
         assert_string_equal(problems(f), "notice 3 settings have no meaning here and are left out (dex.config, …)\n");
         snprintf(text, sizeof(text), "%s  globalProjects: '[]'\n  resource.exclusion: x\n"

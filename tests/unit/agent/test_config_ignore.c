@@ -69,7 +69,7 @@ static void the_older_nested_form_takes_globs_and_gives_way_to_the_newer_one(voi
 
         must_load(f, APP CM "  resource.customizations: |\n"
                             "    \"*.example.com/*\":\n"
-                            "      health.lua: |\n        return {}\n"
+                            "      actions: |\n        definitions: []\n"
                             "      ignoreDifferences: |\n"
                             "        jsonPointers: [/spec/x]\n"
                             "    apps/Deployment:\n"
@@ -81,7 +81,7 @@ static void the_older_nested_form_takes_globs_and_gives_way_to_the_newer_one(voi
 
         assert_string_equal(problems(f),
                             "notice 1 settings have no meaning here and are left out (resource.customizations: "
-                            "*.example.com/*: health.lua)\n");
+                            "*.example.com/*: actions)\n");
         assert_int_equal(all->count, 3);
         assert_str(all->rules[0].group, "*.example.com");
         assert_str(all->rules[0].kind, "*");
