@@ -49,10 +49,13 @@ static void on_changed(void *ctx, const struct cluster_kind *kind, struct str id
 }
 
 static void on_dropped(void *ctx, const struct cluster_kind *kind, struct str id) {
+        struct agent *agent = ctx;
         const struct kube_resource *r = cluster_kind_resource(kind);
 
         if (scaler_is_kind(r->group, r->kind))
                 agent_scaler_changed(ctx, id, NULL);
+        for (size_t i = 0; i < agent->count; i++)
+                app_live_dropped(agent->entries[i].app, id);
 }
 
 static void on_unread(void *ctx, const struct cluster_kind *kind, struct str id) {
@@ -457,7 +460,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         agent->desired_targets = map_new(free);
         agent->scaler_look = loop_timer_new(l, agent_look_for_scaler, agent);
         agent->know = loop_timer_new(l, agent_ask_for_scalers, agent);
-        agent->poller = poller_new(l, options->poll_once ? 0 : config->agent.poll_ms, config->agent.git_timeout_ms);
+        agent->poller = poller_new(l, options->poll_once && !options->follow ? 0 : config->agent.poll_ms, config->agent.git_timeout_ms);
         agent->cache = cache_new();
         agent->retry = loop_timer_new(l, start, agent);
         agent->entries = mem_zalloc((config->app_count + 1) * sizeof *agent->entries);
@@ -467,14 +470,18 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         if (!agent->jq && config_has_programs(config))
                 agent->jq = agent->own_jq = jq_worker_new(l, &(struct jq_worker_spec){ 0 });
 
+        if (!options->read_only && !options->watch_only)
+                agent->judge = judge_new(l, config->health, &app_judge_hooks, agent);
+
         struct app_env env = {
                 .loop = l, .client = agent->client, .cluster = agent->cluster, .store = agent->store,
-                .scalers = agent->scalers, .jq = agent->jq, .agent = &config->agent, .ctx = agent,
+                .scalers = agent->scalers, .jq = agent->jq, .judge = agent->judge, .agent = &config->agent, .ctx = agent,
                 .hooks = { on_outcome, on_waiting, on_settled, on_observed, on_status, on_trouble, on_remark,
                            agent_rival, agent_given_up, agent_knows_scalers, agent_others_begin, agent_other, agent_others_known,
-                           agent_pruned, agent_unread_by, on_rebind, on_loaded },
+                           agent_pruned, agent_unread_by, on_rebind, on_loaded, agent_health },
                 .read_only = options->read_only,
                 .watch_only = options->watch_only,
+                .one_shot = options->poll_once,
                 .foretell = options->foretell,
         };
         for (size_t i = 0; i < config->app_count; i++) {
@@ -504,7 +511,9 @@ void agent_free(struct agent *agent) {
                 entry_drop_render(e);
                 app_free(e->app);
                 arena_free(e->revision_arena);
+                free(e->degraded_id);
         }
+        judge_free(agent->judge);
         free(agent->entries);
         free(agent->ignores_told);
         free(agent->config_trouble);
@@ -578,4 +587,6 @@ void agent_stats(const struct agent *agent, struct agent_stats *ret_stats) {
         ret_stats->kinds = cluster_kind_count(agent->cluster);
         ret_stats->live = cluster_live_count(agent->cluster);
         kube_transport_get_stats(agent->transport, &ret_stats->api);
+        if (agent->judge)
+                judge_stats(agent->judge, &ret_stats->health);
 }

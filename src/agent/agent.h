@@ -46,6 +46,13 @@ struct agent_revision {
         bool stands_in; /* an older commit, while the newest one cannot be put in force: heals, prunes nothing */
 };
 
+/* What has become of the health of an application since it was told last. */
+enum agent_health_news {
+        AGENT_HEALTH_AS_IT_WAS, /* or it is of no interest to who is not waiting for it */
+        AGENT_HEALTH_DEGRADED,  /* also when the agent finds it so as it starts */
+        AGENT_HEALTH_RECOVERED, /* it was Degraded, and is Healthy or Suspended now */
+};
+
 /* Functions that are NULL are not called. */
 struct agent_hooks {
         void (*outcome)(void *ctx, struct app *app, const struct outcome *outcome);
@@ -60,6 +67,8 @@ struct agent_hooks {
         void (*trouble)(void *ctx, struct app *app, const char *what, const struct err *err);
         /* A setting at `place` ("file:line") does not do what it says; told once. */
         void (*remark)(void *ctx, struct app *app, const char *place, const char *text);
+        /* What app_health() or app_health_message() say may be another; at most once a turn. */
+        void (*health)(void *ctx, struct app *app, enum agent_health_news news);
 };
 
 /* The same with a function that does nothing in each empty place: for those who pass calls on. */
@@ -74,6 +83,7 @@ struct agent_options {
         void *open_ctx;
         struct jq_engine *jq;      /* for ignore rules with programs; NULL: a worker process, made when there are such rules */
         bool poll_once;            /* one-shot commands */
+        bool follow;               /* with poll_once: Git is looked at again as configured, for newer commits */
         bool keep_sources;         /* Git's side with its lines stays in memory, as in one-shot commands */
 };
 
@@ -124,6 +134,7 @@ struct agent_stats {
         int64_t last_heal_ms;       /* from the watch event to the end of the write */
         size_t kinds, live;
         struct kube_transport_stats api; /* requests to the API server */
+        struct judge_stats health;
 };
 void agent_stats(const struct agent *agent, struct agent_stats *ret_stats);
 

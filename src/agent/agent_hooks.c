@@ -48,6 +48,12 @@ static void no_remark(void *ctx, struct app *app, const char *place, const char 
         (void)text;
 }
 
+static void no_health(void *ctx, struct app *app, enum agent_health_news news) {
+        (void)ctx;
+        (void)app;
+        (void)news;
+}
+
 struct agent_hooks agent_hooks_completed(const struct agent_hooks *hooks) {
         return (struct agent_hooks){
                 .outcome = hooks->outcome ? hooks->outcome : no_outcome,
@@ -57,5 +63,6 @@ struct agent_hooks agent_hooks_completed(const struct agent_hooks *hooks) {
                 .observed = hooks->observed ? hooks->observed : no_observed,
                 .trouble = hooks->trouble ? hooks->trouble : no_trouble,
                 .remark = hooks->remark ? hooks->remark : no_remark,
+                .health = hooks->health ? hooks->health : no_health,
         };
 }

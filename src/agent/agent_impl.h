@@ -46,6 +46,9 @@ struct entry {
         bool brought_back;          /* that has been tried to its end */
         bool wants_recall;          /* the stored status is being read, for the commit that was applied last */
         bool recalled;              /* what that one wanted is known, as far as it can be */
+        bool health_known;          /* its health was known once */
+        bool degraded;              /* it was, and has not recovered since */
+        char *degraded_id;          /* whose Event tells it; NULL: none does */
 };
 
 /* Parsed files. A render that outlives the agent keeps it, so that the agent need not wait for pool threads. */
@@ -66,6 +69,7 @@ struct agent {
         struct store *store;
         char *config_trouble;       /* of the newest configuration; NULL: it is in force */
         struct events *events;      /* NULL: none are sent */
+        struct judge *judge;        /* NULL: health is no matter */
         struct scaler_index *scalers;
         struct jq_engine *jq, *own_jq; /* NULL: no rule has a program; another's engine is none of ours to free */
         struct map *scaler_targets; /* id of a scaler → id of what it scales */
@@ -139,6 +143,10 @@ struct app *agent_other(void *ctx, const struct app *app, size_t at);
 bool agent_others_known(void *ctx, const struct app *app, bool again);
 void agent_pruned(void *ctx, struct app *app);
 struct str agent_unread_by(void *ctx, const struct app *app);
+
+/* --- agent_health.c: the hook app_hooks.health -------------------------------------------------------------------- */
+
+void agent_health(void *ctx, struct app *app);
 
 /* --- scalers ------------------------------------------------------------------------------------------------------ */
 

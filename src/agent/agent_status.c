@@ -10,6 +10,7 @@
  *   sync                                Synced, OutOfSync; Unknown while the newest commit cannot be compared with
  *   error                               why it cannot be, or why Git cannot be read; absent: all is well
  *   config                              why the newest configuration is not in force, but the one before; absent: it is
+ *   health, healthMessage               Healthy, Progressing …, and who is to blame; absent: it was never known
  *   counts, objects                     synced/all/failed, all
  *   repo, path, namespace               where it is from and where it goes
  *   fights                              fields that are left alone for a while as somebody fights over them; a text each
@@ -27,7 +28,8 @@
 #define SUBJECT_MAX_BYTES 60 /* of each of several sources: a status is small */
 
 static const char *const copied[] = { "ref",  "commit", "subject",   "counts",  "objects", "revisions",
-                                      "repo", "path",   "namespace", "reports", "kept" };
+                                      "repo", "path",   "namespace", "reports", "kept",    "health",
+                                      "healthMessage" };
 
 static void add_text(struct value_map_builder *b, struct arena *a, const char *key, struct str text) {
         value_map_add(b, str_from(key), value_string(a, text, 0), 0);
@@ -114,7 +116,25 @@ static void add_revisions(struct value_map_builder *b, const struct entry *e, st
                 value_map_add(b, STR("revisions"), value_list_end(&list, a, 0), 0);
 }
 
-static void add_in_force(struct value_map_builder *b, const struct entry *e, struct arena *a) {
+/* Until it is known, it is what it was. */
+static void add_health(struct value_map_builder *b, const struct entry *e, const struct value *old, struct arena *a) {
+        _cleanup_(buf_done) struct buf safe = buf_make(ERROR_MAX_BYTES);
+        struct str word = value_text(value_getc(old, "health")), message = value_text(value_getc(old, "healthMessage"));
+        struct app_health h;
+
+        app_health(e->app, &h);
+        if (h.is_known) {
+                text_add(&safe, app_health_message(e->app, a));
+                word = str_from(health_name(h.code));
+                message = buf_str(&safe);
+        }
+        if (word.n)
+                add_text(b, a, "health", word);
+        if (message.n)
+                add_text(b, a, "healthMessage", arena_str(a, message));
+}
+
+static void add_in_force(struct value_map_builder *b, const struct entry *e, const struct value *old, struct arena *a) {
         struct app_counts c;
 
         app_counts(e->app, &c);
@@ -125,6 +145,7 @@ static void add_in_force(struct value_map_builder *b, const struct entry *e, str
         add_kept(b, a, e->app);
         add_text(b, a, "namespace", e->config->destination_namespace);
         add_fights(b, e, a);
+        add_health(b, e, old, a);
 }
 
 static bool has_the_same(const struct value *x, const struct value *y, const char *key) {
@@ -136,7 +157,8 @@ static bool has_the_same(const struct value *x, const struct value *y, const cha
 /* Texts of which each is all there is to tell; the subject and the number of objects follow from commit and counts. */
 static bool tells_the_same(const struct value *x, const struct value *y) {
         static const char *const keys[] = { "commit", "applied", "sync", "counts", "error", "config",
-                                            "repo",   "path",    "namespace", "reports", "kept" };
+                                            "repo",   "path",    "namespace", "reports", "kept",
+                                            "health", "healthMessage" };
 
         for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
                 if (!str_eq(value_text(value_getc(x, keys[i])), value_text(value_getc(y, keys[i]))))
@@ -156,7 +178,7 @@ void entry_status(struct entry *e, struct str old_text, struct buf *out) {
                 json_parse(old_text, a, &old, NULL);
         add_text(&b, a, "application", e->config->name);
         if (e->revision.count)
-                add_in_force(&b, e, a);
+                add_in_force(&b, e, old, a);
         else
                 add_last(&b, old);
         add_text(&b, a, "applied", app_applies(e->app) && e->revision.count ? e->revision.text : app_applied_commit(old));

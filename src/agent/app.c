@@ -28,6 +28,7 @@ struct app *app_new(const struct app_env *env, const struct config_app *config) 
         app->pump = loop_timer_new(env->loop, pump, app);
         app->retry = loop_timer_new(env->loop, app_retry_due, app);
         app->status = buf_make(STORE_MAX_STATUS_BYTES);
+        app_health_new(app);
         app->ignore_uses = mem_zalloc((config->ignores.count + 1) * sizeof *app->ignore_uses);
         return app;
 }
@@ -44,6 +45,7 @@ void app_free(struct app *app) {
         store_app_free(app->store);
         loop_timer_free(app->pump);
         loop_timer_free(app->retry);
+        app_health_free(app);
         types_free(app->types);
         inventory_free(app->inventory);
         desired_set_free(app->desired);
@@ -159,6 +161,7 @@ static void set_item(struct app *app, const struct desired *d, const struct desi
         bool same = old && old->state == d->state && str_eq(old->text, d->text) && gvk_eq(old->gvk, d->gvk);
         item->desired = d;
         item->stage = item_stage(d);
+        item_count_health(item);
         item_wake_for_holds(item);
         if (same && (item->state == ITEM_SYNCED || item->state == ITEM_RUNNING))
                 return;
@@ -342,6 +345,8 @@ static void settle(struct app *app) {
         if (app->settled)
                 return;
         app_tell_parked(app);
+        if (app_health_is_awaited(app))
+                return;
         if (!app->concluded && !app->env.read_only) {
                 app->concluded = true;
                 failpoint("before-last-save");
@@ -373,9 +378,12 @@ static void pump(void *ctx) {
                         app_save_status(app);
                 return;
         }
-        if (!app->kinds_read && app_kinds_are_pending(app))
-                return;
-        app->kinds_read = true;
+        if (!app->kinds_read) {
+                if (app_kinds_are_pending(app))
+                        return;
+                app->kinds_read = true;
+                app_look_at_health(app);
+        }
         if (!app->looked)
                 app_begin_looks(app);
         if (app->looks || !app_superset_is_saved(app))
@@ -416,6 +424,7 @@ void app_live_changed(struct app *app, struct str id, const struct live *live) {
         app_prune_live_changed(app, id, live);
         if (!item)
                 return;
+        item_look_at_health(item);
 
         bool echo = item->awaited_rv && live && str_eqc(str_from(live->rv), item->awaited_rv);
         note_echo(app, item, live);
@@ -430,6 +439,13 @@ void app_live_changed(struct app *app, struct str id, const struct live *live) {
         if (live && item_is_too_soon(item))
                 return;
         item_queue(item);
+}
+
+void app_live_dropped(struct app *app, struct str id) {
+        struct item *item = map_find(app->items, id);
+
+        if (item)
+                item_look_at_health(item);
 }
 
 void app_scaler_changed(struct app *app, struct str id, bool is_gone) {

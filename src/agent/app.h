@@ -22,6 +22,7 @@
 #include "agent/cluster.h"
 #include "agent/config.h"
 #include "agent/desired.h"
+#include "agent/judge.h"
 #include "agent/store.h"
 #include "manifest/tracking.h"
 #include "own/explain.h"
@@ -176,6 +177,8 @@ struct app_hooks {
         void (*rebind)(void *ctx, struct app *app);
         /* The inventory, and with it the status, was read. Nothing was written yet; app_bar() may be called. */
         void (*loaded)(void *ctx, struct app *app);
+        /* app_health() may say something else, or app_health_message(). */
+        void (*health)(void *ctx, struct app *app);
 };
 
 /* What all applications share; outlives them. */
@@ -186,11 +189,13 @@ struct app_env {
         struct store *store;
         struct scaler_index *scalers;
         struct jq_engine *jq; /* NULL where no ignore rule has a program */
+        struct judge *judge;  /* with app_judge_hooks; NULL: health is no matter */
         const struct config_agent *agent;
         struct app_hooks hooks;
         void *ctx;
         bool read_only;  /* nothing is ever written, not even a status */
         bool watch_only; /* objects are not even decided on: for app_explain() */
+        bool one_shot;   /* the process ends when it is settled: that waits for objects to be judged */
         bool foretell;   /* with read_only: outcomes come with what an adoption would be */
 };
 
@@ -240,6 +245,8 @@ bool app_knows(const struct app *app, struct str id);
 void app_live_changed(struct app *app, struct str id, const struct live *live);
 /* The object's scaler came or went: it is looked at again soon, and when none is left a hold of its replicas begins. */
 void app_scaler_changed(struct app *app, struct str id, bool is_gone);
+/* The cluster knows it no more, and tells nothing else. */
+void app_live_dropped(struct app *app, struct str id);
 /* After app_hooks.knows_scalers() said no: it is worth asking again. */
 void app_scalers_are_known(struct app *app);
 /* What other applications want has changed: an object that belonged to one of them may be this one's now. */
@@ -271,6 +278,26 @@ bool app_is_observed(const struct app *app);
 /* It is settled, and only a new commit or somebody else can change how it stands: nothing is tried again. */
 bool app_is_final(const struct app *app);
 enum app_sync_status app_sync_status(const struct app *app);
+
+#define APP_HEALTH_COUNTS (HEALTH_UNKNOWN + 2)
+
+struct app_health {
+        enum health_code code;            /* of the worst; Healthy where none has a health; Unknown while it is not known */
+        bool is_known;                    /* every object was judged once */
+        bool is_current;                  /* and none is being judged, or waits for it */
+        size_t counts[APP_HEALTH_COUNTS]; /* objects that count, by code; last those that are not known yet */
+};
+void app_health(const struct app *app, struct app_health *ret);
+/* Who is to blame: "deploy/web: 1 of 3 available", in the arena; empty: nobody, or it is not known. */
+struct str app_health_message(const struct app *app, struct arena *a);
+/* The first of those; NULL: none. */
+const struct desired *app_worst(const struct app *app);
+/* Is one Degraded for good? */
+bool app_is_given_up(const struct app *app);
+/* Stores what the status says of health. False: that is stored. Else it is settled again when it is. */
+bool app_save_health(struct app *app);
+/* For judge_new(). */
+extern const struct judge_hooks app_judge_hooks;
 
 /* What an application makes of an ignore rule that is for all of them. */
 enum app_ignore_use {

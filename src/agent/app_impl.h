@@ -7,8 +7,11 @@
 
 #include "agent/app.h"
 #include "agent/failpoint.h"
+#include "agent/judge.h"
 #include "agent/lease.h"
 #include "agent/types.h"
+#include "health/settle.h"
+#include "health/total.h"
 #include "own/fight.h"
 #include "sync/backoff.h"
 #include "sync/prune.h"
@@ -39,6 +42,23 @@ struct op;
 struct item_hold {
         uint64_t id;      /* of the path, decide_hold_id() */
         int64_t until_ms; /* of the loop's clock */
+};
+
+/* What is known of an object's health; app_health.c. */
+struct item_health {
+        struct judge_ticket ticket;
+        struct health_settle settle;
+        char *message;       /* of what was judged last, when it is not Healthy; NULL: none */
+        int64_t applied_ms;  /* Unix time of our last write; 0: none in this process */
+        int64_t again_ms;    /* of the loop's clock: its rule wants to look again; 0: only when it changes */
+        int64_t settles_ms;  /* of the loop's clock: what is shown may change; 0: it will not by itself */
+        uint64_t asked, judged; /* versions of the live object: given to the judge last, judged last */
+        uint8_t counted;     /* one more than its place among the counts of the application; 0: none yet */
+        bool known;          /* it was judged, or is not there to be */
+        bool publishes;      /* health_publishes_generation() */
+        bool terminal;
+        bool written;        /* what was judged last is from before our last write */
+        bool answers_write;  /* and what is being judged is not */
 };
 
 /* One desired object's state. Lives as long as its id is desired. */
@@ -81,6 +101,7 @@ struct item {
         size_t yielded, reported;     /* paths, as it was decided last */
         char *report;                 /* the reported ones for people, a line each; NULL: none */
         char *kept;                   /* the same of those that are left as they are for a while */
+        struct item_health health;
 };
 
 struct queue {
@@ -166,6 +187,13 @@ struct app {
         size_t fights_count, fights_cap;
         struct err err;
         struct buf status;
+        struct {
+                struct loop_timer *tell, *again, *save;
+                int64_t again_ms;             /* when `again` fires, while it runs */
+                size_t counts[APP_HEALTH_COUNTS]; /* items by code, and those of which it is not known */
+                size_t pending;               /* that the judge has */
+                int64_t awaited_until_ms;     /* 0: it is not waited for */
+        } health;
         size_t extra;                 /* objects that would be pruned, were it allowed */
         bool concluded;               /* the last save was begun */
         bool settled;
@@ -291,6 +319,25 @@ bool item_read_lease(struct item *item, const struct value *live, const struct m
 void item_respites_are_looked_at(struct item *item);
 /* Makes sure that retries and holds are looked at by `at_ms` of the loop's clock. */
 void app_wake(struct app *app, int64_t at_ms);
+
+/*
+ * Health (app_health.c). An object is looked at whenever it may have changed, which costs next to nothing where it has not.
+ */
+void app_health_new(struct app *app);
+void app_health_free(struct app *app);
+void item_look_at_health(struct item *item);
+/* All of them: kinds can be read that could not before. */
+void app_look_at_health(struct app *app);
+/*
+ * Before it is settled: may what is being judged be known in a moment? Then the status says how it is, not how it was. A one-shot
+ * command waits for that; an agent not for long.
+ */
+bool app_health_is_awaited(struct app *app);
+/* A write of ours was answered. */
+void item_note_applied(struct item *item);
+/* What Git says of it may be another. */
+void item_count_health(struct item *item);
+void item_forget_health(struct item *item);
 
 /* Deletions. app_prune_start() gives false when there is nothing to delete (kept ones are told to the hooks). */
 bool app_prune_start(struct app *app);

@@ -17,6 +17,7 @@ void item_free(void *p) {
         struct item *item = p;
 
         op_free(item->op);
+        item_forget_health(item);
         arena_free(item->withheld_arena);
         fight_book_done(&item->fights);
         free(item->awaited_rv);
@@ -316,6 +317,9 @@ void item_finish(struct item *item, enum item_state state, const struct outcome 
                 if (state == ITEM_SYNCED)
                         app_server_is_back(app);
         }
+        if (o.kind == OUTCOME_CREATED || o.kind == OUTCOME_CONFIGURED)
+                item_note_applied(item);
+        item_look_at_health(item);
         app->env.hooks.outcome(app->env.ctx, app, &o);
         if (item->again) {
                 item->again = false;

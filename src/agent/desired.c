@@ -2,6 +2,7 @@
 #include "agent/desired.h"
 
 #include "git/refs.h"
+#include "health/health.h"
 #include "manifest/order.h"
 
 struct str desired_revision_text(const struct git_id *commits, size_t count, struct arena *a) {
@@ -27,6 +28,16 @@ bool desired_revision_read(struct str text, struct git_id *ret_commits, size_t c
         return n == count;
 }
 
+static void read_marks(struct desired *d, const struct value *object) {
+        const struct value *annotations = value_path(object, "metadata", "annotations", NULL);
+        struct health_marks marks = health_marks_of(object);
+
+        d->hook = value_text(value_getc(annotations, "argocd.argoproj.io/hook")).n ||
+                  value_text(value_getc(annotations, "helm.sh/hook")).n;
+        d->health_ignored = marks.ignored;
+        d->suspended_is_healthy = marks.suspended_is_healthy;
+}
+
 static void copy_object(struct desired_set *set, const struct manifest_object *o, enum desired_state state) {
         struct arena *a = set->arena;
         struct desired *d = &set->objects[set->count++];
@@ -46,6 +57,7 @@ static void copy_object(struct desired_set *set, const struct manifest_object *o
                 .kept = manifest_is_kept(o) || o->along,
                 .along = o->along,
         };
+        read_marks(d, o->value);
         set->from_git += !o->along;
 }
 

@@ -35,6 +35,9 @@ struct desired {
         enum desired_state state;
         bool secret;
         bool kept;            /* protected from prune by its annotations */
+        bool hook;            /* carries a hook annotation: its health is no matter */
+        bool health_ignored;  /* its annotations say so, too */
+        bool suspended_is_healthy; /* its annotations say so */
         bool along;           /* not from Git: what the application makes along with it, without marks, never pruned */
 };
 

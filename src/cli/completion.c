@@ -72,7 +72,7 @@ static enum values values_of(const struct option_def *def) {
                 { "FILE", VALUES_FILES }, { "PATH", VALUES_FILES }, { "DIR", VALUES_FOLDERS }, { "URL", VALUES_FOLDERS }
         };
 
-        if (def->type == OPTION_BOOL)
+        if (def->type == OPTION_BOOL || def->bare)
                 return VALUES_NONE;
         for (size_t i = 0; def->word && i < ARRAY_LEN(words); i++)
                 if (strcmp(def->word, words[i].word) == 0)
@@ -88,7 +88,7 @@ static void add_bash_flag(struct buf *out, const struct option_def *def) {
         _cleanup_(buf_done) struct buf values = buf_make(KIB);
 
         buf_addc(&values, kinds[values_of(def)]);
-        for (size_t i = 0; def->choices && def->choices[i]; i++)
+        for (size_t i = 0; !def->bare && def->choices && def->choices[i]; i++)
                 buf_addf(&values, " %s", def->choices[i]);
         buf_addf(out, "--%s%s\n", def->name, values.p);
         if (is_on(def))
@@ -234,9 +234,9 @@ static void add_quoted(struct buf *out, const char *text, const char *ends) {
 static void add_zsh_value(struct buf *out, const struct option_def *def) {
         enum values values = values_of(def);
 
-        if (values == VALUES_NONE)
+        if (values == VALUES_NONE && !def->bare)
                 return;
-        buf_addch(out, ':');
+        buf_addc(out, def->bare ? "::" : ":");
         add_quoted(out, def->word ? def->word : def->type == OPTION_DURATION ? "TIME" : "value", ":");
         buf_addc(out, values == VALUES_FILES ? ":_files" : values == VALUES_FOLDERS ? ":_files -/" : ":");
         for (size_t i = 0; def->choices && def->choices[i]; i++)
@@ -245,7 +245,7 @@ static void add_zsh_value(struct buf *out, const struct option_def *def) {
 }
 
 static void add_zsh_flag(struct buf *out, const struct option_def *def) {
-        const char *equals = def->type == OPTION_BOOL ? "" : "=";
+        const char *equals = def->type == OPTION_BOOL ? "" : def->bare ? "=-" : "=";
 
         buf_addc(out, "\t\t'");
         if (def->letter)

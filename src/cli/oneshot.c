@@ -3,10 +3,29 @@
 
 #include "git/deadline.h"
 
-static bool app_is_done(const struct oneshot *o, const struct app *app) {
+static bool is_healthy(const struct app *app) {
+        struct app_health now;
+
+        app_health(app, &now);
+        return now.is_current && now.code == HEALTH_HEALTHY;
+}
+
+/* What was waited for is there, or nothing more is to be expected; how it is, is stored before the end. */
+static bool health_is_done(struct app *app) {
+        struct app_health now;
+
+        app_health(app, &now);
+        if (!now.is_current || (now.code != HEALTH_HEALTHY && app_sync_status(app) == APP_SYNCED && !app_is_given_up(app)))
+                return false;
+        return !app_save_health(app);
+}
+
+static bool app_is_done(const struct oneshot *o, struct app *app) {
         if (!app_desired(app) || !app_is_settled(app))
                 return false;
-        return !o->wait || (app_is_observed(app) && app_sync_status(app) == APP_SYNCED) || app_is_final(app);
+        if (o->wait != ONESHOT_SETTLED && !(app_is_observed(app) && app_sync_status(app) == APP_SYNCED) && !app_is_final(app))
+                return false;
+        return o->wait != ONESHOT_HEALTHY || health_is_done(app);
 }
 
 static bool all_are_synced(const struct oneshot *o) {
@@ -16,11 +35,18 @@ static bool all_are_synced(const struct oneshot *o) {
         return true;
 }
 
+static bool all_are_healthy(const struct oneshot *o) {
+        for (size_t i = 0; i < agent_app_count(o->agent); i++)
+                if (!is_healthy(agent_app(o->agent, i)))
+                        return false;
+        return true;
+}
+
 static void check_end(struct oneshot *o) {
         size_t done = 0;
 
         for (size_t i = 0; i < agent_app_count(o->agent); i++) {
-                const struct app *app = agent_app(o->agent, i);
+                struct app *app = agent_app(o->agent, i);
 
                 done += o->ended[i] || app_is_done(o, app);
         }
@@ -28,6 +54,7 @@ static void check_end(struct oneshot *o) {
                 return;
         o->over = true;
         o->synced = all_are_synced(o);
+        o->healthy = all_are_healthy(o);
         loop_stop(o->session.loop);
 }
 
@@ -69,7 +96,7 @@ static void on_settled(void *ctx, struct app *app, const struct err *prune_err) 
         struct oneshot *o = ctx;
 
         o->hooks.settled(o->ctx, app, prune_err);
-        if (!o->wait)
+        if (o->wait == ONESHOT_SETTLED)
                 check_end(o);
 }
 
@@ -77,8 +104,10 @@ static void on_observed(void *ctx, struct app *app, const struct agent_timeline 
         struct oneshot *o = ctx;
 
         o->hooks.observed(o->ctx, app, timeline);
-        if (o->wait)
+        if (o->wait != ONESHOT_SETTLED)
                 check_end(o);
+        if (o->wait == ONESHOT_HEALTHY && !o->over)
+                o->hooks.health(o->ctx, app, AGENT_HEALTH_AS_IT_WAS);
 }
 
 static void say_of(const struct app *app, const struct err *err) {
@@ -125,6 +154,16 @@ static void on_remark(void *ctx, struct app *app, const char *place, const char 
         struct oneshot *o = ctx;
 
         o->hooks.remark(o->ctx, app, place, text);
+}
+
+/* Only what is waited for is told: until it is applied, the objects' own health is another commit's. */
+static void on_health(void *ctx, struct app *app, enum agent_health_news news) {
+        struct oneshot *o = ctx;
+
+        if (o->wait != ONESHOT_HEALTHY || !app_desired(app) || !app_is_observed(app))
+                return;
+        o->hooks.health(o->ctx, app, news);
+        check_end(o);
 }
 
 static void on_timeout(void *ctx) {
@@ -189,9 +228,10 @@ static int choose_revisions(struct oneshot *o, struct err *err) {
 
 int oneshot_open(struct oneshot *o, struct err *err) {
         static const struct agent_hooks hooks = { on_outcome,  on_waiting, on_revision, on_settled,
-                                                  on_observed, on_trouble, on_remark };
+                                                  on_observed, on_trouble, on_remark, on_health };
         struct agent_options options = {
-                .read_only = o->mode == DECIDE_DIFF, .watch_only = o->watch_only, .foretell = o->foretell, .poll_once = true
+                .read_only = o->mode == DECIDE_DIFF, .watch_only = o->watch_only, .foretell = o->foretell, .poll_once = true,
+                .follow = o->wait == ONESHOT_HEALTHY,
         };
         int r = session_connect(&o->session, err);
 

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `sync` and `diff` share: an agent that looks at Git once and ends when every application is settled (and, with
- * `wait`, observed), or when something makes that impossible. An application whose repository or
- * inventory cannot be read has ended, too, and holds up no other.
+ * What `sync` and `diff` share: an agent that looks at Git once and ends when every application is settled (and, as `wait`
+ * says, observed, or healthy), or when something makes that impossible. An application whose repository or inventory cannot be
+ * read has ended, too, and holds up no other.
+ *
+ * Who waits for health goes on looking at Git: a newer commit is synced, and then it is that one that is waited for. Healthy is
+ * what Argo CD's `app wait` takes for it: Suspended is not, unless the object is marked so. What is Degraded for good ends the
+ * wait.
  */
 #ifndef TRUCE_CLI_ONESHOT_H
 #define TRUCE_CLI_ONESHOT_H
 
 #include "cli/session.h"
+
+enum oneshot_wait {
+        ONESHOT_SETTLED, /* everything was done once that can be */
+        ONESHOT_APPLIED, /* everything is applied and seen back, or never will be */
+        ONESHOT_HEALTHY, /* and is healthy, or never will be */
+};
 
 struct oneshot {
         struct session session;
@@ -17,7 +27,7 @@ struct oneshot {
         enum decide_mode mode;
         bool watch_only;             /* objects are not decided on; for app_explain() */
         bool foretell;               /* outcomes come with what an adoption would be */
-        bool wait;                   /* until everything is applied and seen back, or never will be */
+        enum oneshot_wait wait;
         int64_t timeout_ms;          /* 0: none */
         struct loop_timer *timer;
         bool *ended;                 /* of each application: nothing more is to be expected of it */
@@ -25,6 +35,7 @@ struct oneshot {
         size_t rejected;             /* those that ended without a commit in force, or an inventory */
         bool over;                   /* all has ended */
         bool synced;                 /* all was synced then: what changes afterwards is no matter of this run */
+        bool healthy;                /* all was Healthy then */
         bool timed_out;
         struct err err;              /* why it could not be done; code 0 otherwise */
 };

@@ -9,7 +9,7 @@
  *           a document that cannot be read, or an object that is refused
  *   {application, kind, reason}
  *           "not rendered": its commit could not be rendered; "failed": its repository or inventory cannot be read;
- *           "prune stopped": nothing that left Git was pruned
+ *           "prune stopped": nothing that left Git was pruned; "not healthy": who is to blame
  *
  * What is not known is left out. Reasons must not hold secrets.
  */

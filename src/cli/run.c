@@ -230,7 +230,19 @@ static void on_remark(void *ctx, struct app *app, const char *place, const char 
         log_event(LOG_WARN, "config", text, "app", app_name(app, a), "at", place, NULL);
 }
 
-static const struct agent_hooks hooks = { on_outcome, on_waiting, on_revision, on_settled, on_observed, on_trouble, on_remark };
+static void on_health(void *ctx, struct app *app, enum agent_health_news news) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+
+        (void)ctx;
+        if (news == AGENT_HEALTH_DEGRADED)
+                log_event(LOG_WARN, "health", "degraded", "app", app_name(app, a), "what", text(a, app_health_message(app, a)),
+                          NULL);
+        else if (news == AGENT_HEALTH_RECOVERED)
+                log_event(LOG_INFO, "health", "healthy again", "app", app_name(app, a), NULL);
+}
+
+static const struct agent_hooks hooks = { on_outcome,  on_waiting, on_revision, on_settled,
+                                          on_observed, on_trouble, on_remark,   on_health };
 
 static void on_stop(void *ctx, int signum) {
         struct daemon *d = ctx;
@@ -350,6 +362,8 @@ static void stay_without(struct daemon *d, struct session *fresh, const struct e
 static void put_in_force(struct daemon *d, struct session *fresh) {
         struct err err;
 
+        if (d->current)
+                health_rules_inherit(fresh->config->health, d->current->config->health);
         agent_free(TAKE_PTR(d->agent));
         map_free(d->told);
         d->told = map_new(free);

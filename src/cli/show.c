@@ -17,6 +17,8 @@
 #define TITLE_COLUMNS 34
 #define WORD_COLUMNS 12
 #define SHORT_OID 7
+#define TICK_MS 1000
+#define SICK_AGAIN_MS 10000 /* between two lines of a log */
 
 struct failure {
         char *id, *text;
@@ -40,7 +42,12 @@ struct show {
         bool timed_out, retries, told_namespace;
         struct map *failed_once, *told; /* ids of objects that failed before; whose failure was told then */
         char *waiting;  /* told last and not over; NULL: nothing is waited for */
+        struct app *sick;           /* whose health is waited for; NULL: none's was */
+        int64_t sick_since_ms, sick_told_ms;
+        struct loop_timer *tick;    /* draws the line anew */
 };
+
+static void draw_sick(void *ctx);
 
 /* --- life ------------------------------------------------------------------------------------------------------- */
 
@@ -58,6 +65,7 @@ struct show *show_new(enum show_format format, enum show_verb verb, struct loop 
         s->failed_once = map_new(NULL);
         s->told = map_new(NULL);
         s->remarks = remarks_new();
+        s->tick = loop_timer_new(l, draw_sick, s);
         s->totals.exit_code = -1;
         s->printer = (struct diff_printer){
                 .format = format == SHOW_JSON ? DIFF_JSON : format == SHOW_MARKDOWN ? DIFF_MARKDOWN : DIFF_TEXT,
@@ -90,6 +98,7 @@ void show_free(struct show *s) {
         while (s->failure_count)
                 drop_failure(s, s->failure_count - 1);
         free(s->failures);
+        loop_timer_free(s->tick);
         free(s->waiting);
         map_free(s->counted);
         map_free(s->failed_once);
@@ -523,8 +532,52 @@ void show_waiting(struct show *s, struct app *app, const char *what) {
         s->progress_shown = s->progress;
 }
 
+/* Seconds pass on a terminal; a log gets a line now and then. */
+static void draw_sick(void *ctx) {
+        struct show *s = ctx;
+        _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
+        int64_t now_ms = loop_now_ms(s->loop);
+
+        words_health_progress(s->sick, now_ms - s->sick_since_ms, &line);
+        clear_progress(s);
+        fprintf(stderr, "waiting  %s", line.p);
+        fflush(stderr);
+        s->progress_shown = true;
+        loop_timer_start(s->tick, TICK_MS);
+}
+
+static void tell_sick(struct show *s, const char *who) {
+        int64_t now_ms = loop_now_ms(s->loop);
+
+        if (s->format != SHOW_TEXT || (s->sick_told_ms && now_ms - s->sick_told_ms < SICK_AGAIN_MS))
+                return;
+        s->sick_told_ms = now_ms;
+        fprintf(stderr, "truce: waiting for %s\n", who);
+        fflush(stderr);
+}
+
+void show_health(struct show *s, struct app *app, int64_t since_ms) {
+        _cleanup_(buf_done) struct buf who = buf_make(64 * 1024);
+
+        words_health(app, &who);
+        if (!who.n && s->sick && s->sick != app)
+                return;
+        s->sick = app;
+        s->sick_since_ms = since_ms;
+        loop_timer_stop(s->tick);
+        if (!who.n)
+                return;
+        free(s->waiting);
+        s->waiting = str_dup(buf_str(&who));
+        if (s->progress)
+                draw_sick(s);
+        else
+                tell_sick(s, who.p);
+}
+
 void show_timed_out(struct show *s, int64_t timeout_ms) {
         s->timed_out = true;
+        loop_timer_stop(s->tick);
         clear_progress(s);
         fprintf(stderr, "truce: gave up after %lld s%s%s\n", (long long)(timeout_ms / 1000),
                 s->waiting ? ", waiting for " : "", s->waiting ? s->waiting : "");
@@ -533,6 +586,7 @@ void show_timed_out(struct show *s, int64_t timeout_ms) {
 void show_settled(struct show *s, struct app *app, const struct err *prune_err) {
         flush(s);
         clear_progress(s);
+        loop_timer_stop(s->tick);
         free(TAKE_PTR(s->waiting));
         if (!prune_err)
                 return;
@@ -551,8 +605,63 @@ static void print_failures(struct show *s) {
         }
 }
 
+/* In a line of words. */
+static const char *word_of(enum health_code code) {
+        static const char *const words[] = {
+                [HEALTH_HEALTHY] = "healthy", [HEALTH_SUSPENDED] = "suspended", [HEALTH_PROGRESSING] = "progressing",
+                [HEALTH_MISSING] = "missing", [HEALTH_DEGRADED] = "degraded",   [HEALTH_UNKNOWN] = "health unknown",
+        };
+
+        return words[code];
+}
+
+/* Of all applications the worst; false: not of every one it is known. */
+static bool overall_health(struct agent *agent, enum health_code *ret) {
+        *ret = HEALTH_HEALTHY;
+        for (size_t i = 0; i < agent_app_count(agent); i++) {
+                struct app_health now;
+
+                app_health(agent_app(agent, i), &now);
+                if (!now.is_known)
+                        return false;
+                if (now.code > *ret)
+                        *ret = now.code;
+        }
+        return true;
+}
+
+/* What is only under way is told to who has waited for it. */
+static void tell_health(struct show *s, struct agent *agent) {
+        for (size_t i = 0; i < agent_app_count(agent); i++) {
+                struct app *app = agent_app(agent, i);
+                _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
+                struct app_health now;
+
+                app_health(app, &now);
+                if (!now.is_known || now.code == HEALTH_HEALTHY || (now.code < HEALTH_MISSING && !s->sick))
+                        continue;
+                buf_addf(&line, "%s: ", health_name(now.code));
+                words_health(app, &line);
+                if (s->format == SHOW_JSON)
+                        remarks_app(s->remarks, app, "not healthy", buf_str(&line));
+                else
+                        say(app, line.p);
+        }
+}
+
+/* Who has waited for health in vain has all the same what Git says. */
+static bool is_synced(const struct show *s, struct agent *agent) {
+        bool synced = s->sick && !s->failure_count && !s->totals.failed;
+
+        for (size_t i = 0; synced && i < agent_app_count(agent); i++)
+                synced = app_sync_status(agent_app(agent, i)) == APP_SYNCED;
+        return synced;
+}
+
 static void print_sync_end(struct show *s, struct agent *agent, int64_t took_ms, bool all_is_well) {
         size_t writes = 0, requests = 0;
+        enum health_code health;
+        bool known = overall_health(agent, &health);
 
         for (size_t i = 0; i < agent_app_count(agent); i++) {
                 struct app_counts c;
@@ -561,8 +670,8 @@ static void print_sync_end(struct show *s, struct agent *agent, int64_t took_ms,
                 writes += c.writes;
                 requests += c.requests;
         }
-        printf("%s   %zu changed, %zu %s, %zu %s   %lld.%02lld s\n", all_is_well ? "synced" : "not synced", s->changed, writes,
-               plural(writes, "write", "writes"), requests, plural(requests, "request", "requests"),
+        printf("%s%s%s   %zu changed, %zu %s, %zu %s   %lld.%02lld s\n", all_is_well ? "synced" : "not synced", known ? ", " : "",
+               known ? word_of(health) : "", s->changed, writes, plural(writes, "write", "writes"), requests, plural(requests, "request", "requests"),
                (long long)(took_ms / 1000), (long long)(took_ms % 1000 / 10));
 }
 
@@ -575,6 +684,10 @@ int show_diff_exit(const struct show *s) {
 }
 
 void show_end(struct show *s, struct agent *agent, int64_t took_ms, int exit_code) {
+        loop_timer_stop(s->tick);
+        clear_progress(s);
+        if (s->verb == SHOW_SYNC)
+                tell_health(s, agent);
         if (s->verb == SHOW_DIFF || s->format == SHOW_JSON) {
                 s->totals.failed += s->failure_count;
                 s->totals.exit_code = exit_code;
@@ -591,6 +704,6 @@ void show_end(struct show *s, struct agent *agent, int64_t took_ms, int exit_cod
         buf_clear(&s->out);
         print_failures(s);
         if (s->verb == SHOW_SYNC && s->format == SHOW_TEXT)
-                print_sync_end(s, agent, took_ms, exit_code == CLI_OK);
+                print_sync_end(s, agent, took_ms, exit_code == CLI_OK || is_synced(s, agent));
         fflush(stdout);
 }

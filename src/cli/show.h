@@ -30,6 +30,8 @@ void show_waiting(struct show *s, struct app *app, const char *what);
 void show_trouble(struct show *s, struct app *app, const struct err *err);
 /* A setting at `place` does not do what it says. */
 void show_setting(struct show *s, struct app *app, const char *place, const char *text);
+/* It is waited for to become healthy, since `since_ms` of the loop's clock. */
+void show_health(struct show *s, struct app *app, int64_t since_ms);
 void show_settled(struct show *s, struct app *app, const struct err *prune_err);
 /* The command ends without being done; says what it waited for. Before show_end(). */
 void show_timed_out(struct show *s, int64_t timeout_ms);

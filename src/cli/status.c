@@ -119,9 +119,21 @@ static void add_lines(const char *word, struct str lines, struct buf *out) {
         }
 }
 
+/* Who is to blame; messages of controllers may have line breaks. */
+static void add_health(struct str message, struct buf *out) {
+        struct str line;
+        bool first = true;
+
+        for (; str_next(&message, '\n', &line); first = false) {
+                buf_addc(out, first ? "\n  health: " : " ");
+                text_add(out, line);
+        }
+}
+
 static void print_row(const struct value *row, int64_t now_ms) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(buf_done) struct buf out = buf_make(64 * 1024);
+        struct str health = value_text(value_getc(row, "health"));
         int64_t objects = 0, changed = 0;
 
         value_to_i64(value_getc(row, "objects"), &objects);
@@ -129,6 +141,7 @@ static void print_row(const struct value *row, int64_t now_ms) {
         add_cell(&out, value_text(value_getc(row, "application")), 20);
         add_cell(&out, revision_of(row, a), 28);
         add_cell(&out, value_text(value_getc(row, "sync")), 10);
+        add_cell(&out, health.n ? health : STR("-"), 11);
         buf_addf(&out, "%8lld  ", (long long)objects);
         if (changed)
                 when_print_age(changed, now_ms, &out);
@@ -138,6 +151,7 @@ static void print_row(const struct value *row, int64_t now_ms) {
                 buf_addc(&out, "\n  error: ");
                 text_add(&out, error);
         }
+        add_health(value_text(value_getc(row, "healthMessage")), &out);
         struct str config = value_text(value_getc(row, "config"));
         if (config.n) {
                 buf_addc(&out, "\n  configuration: the one before is in force, as the newest cannot be used: ");
@@ -150,7 +164,7 @@ static void print_row(const struct value *row, int64_t now_ms) {
 }
 
 static void print_table(const struct value *rows, int64_t now_ms) {
-        printf("%-20s %-28s %-10s %8s  %s\n", "APPLICATION", "REVISION", "SYNC", "OBJECTS", "LAST CHANGE");
+        printf("%-20s %-28s %-10s %-11s %8s  %s\n", "APPLICATION", "REVISION", "SYNC", "HEALTH", "OBJECTS", "LAST CHANGE");
         for (size_t i = 0; i < value_count(rows); i++)
                 print_row(rows->list.items[i], now_ms);
 }

@@ -10,7 +10,8 @@
 #include "cli/verb.h"
 
 struct sync_flags {
-        bool wait, dry_run;
+        bool dry_run;
+        int wait; /* as `waits` */
         int64_t timeout_ms;
         int64_t prune_limit;
         int output;
@@ -25,11 +26,14 @@ struct sync {
         bool prune_stopped;
 };
 
+/* In the order of enum oneshot_wait. */
+static const char *const waits[] = { "false", "applied", "healthy", NULL };
+_Static_assert(ONESHOT_APPLIED == 1 && ONESHOT_HEALTHY == 2, "the words follow the enum");
 static const char *const outputs[] = { "text", "json", NULL };
 #define AT(field) offsetof(struct sync_flags, field)
 static const struct option_def sync_options[] = {
-        { .name = "wait", .type = OPTION_BOOL, .at = AT(wait),
-          .help = "until everything is applied and seen back, retrying what fails" },
+        { .name = "wait", .type = OPTION_CHOICE, .at = AT(wait), .choices = waits, .bare = "healthy", .word = "WHAT",
+          .help = "until everything is applied and seen back, retrying what fails, and then until it is healthy" },
         { .name = "timeout", .type = OPTION_DURATION, .at = AT(timeout_ms), .fallback = "10m", .min = 1000,
           .max = 24 * 3600 * INT64_C(1000), .help = "give up after this" },
         { .name = "dry-run", .type = OPTION_BOOL, .at = AT(dry_run), .help = "look only; as diff, in the words of sync" },
@@ -104,9 +108,16 @@ static void set_options(struct sync *s) {
         }
 }
 
+static void on_health(void *ctx, struct app *app, enum agent_health_news news) {
+        struct sync *s = ctx;
+
+        (void)news;
+        show_health(s->show, app, s->started_ms);
+}
+
 static int finish(struct sync *s) {
         struct oneshot *o = &s->oneshot;
-        bool synced = o->rejected == 0 && !s->prune_stopped && o->synced;
+        bool synced = o->rejected == 0 && !s->prune_stopped && o->synced && (o->healthy || o->wait != ONESHOT_HEALTHY);
 
         if (o->err.code)
                 return session_fail(&o->err);
@@ -119,7 +130,7 @@ static int finish(struct sync *s) {
 
 int cli_sync(int argc, char **argv) {
         struct sync s = { .oneshot.hooks = { on_outcome, on_waiting, on_revision, on_settled, .trouble = on_trouble,
-                                         .remark = on_remark } };
+                                         .remark = on_remark, .health = on_health } };
         struct oneshot *o = &s.oneshot;
         const struct option_group own = option_group_of(&cli_sync_flags, &s.flags);
         struct err err;
@@ -129,14 +140,14 @@ int cli_sync(int argc, char **argv) {
                 o->ctx = &s;
                 s.prune_asked = asks_for_prune(argc, argv);
                 o->mode = s.flags.dry_run ? DECIDE_DIFF : DECIDE_MANUAL;
-                o->wait = s.flags.wait && !s.flags.dry_run;
+                o->wait = s.flags.dry_run ? ONESHOT_SETTLED : (enum oneshot_wait)s.flags.wait;
                 o->timeout_ms = s.flags.timeout_ms;
                 r = oneshot_open(o, &err);
         }
         if (r == 0 && !o->session.help) {
                 s.show = show_new(s.flags.output == 1 ? SHOW_JSON : SHOW_TEXT, SHOW_SYNC, o->session.loop);
                 s.started_ms = loop_now_ms(o->session.loop);
-                if (o->wait)
+                if (o->wait != ONESHOT_SETTLED)
                         show_retries(s.show);
                 set_options(&s);
                 oneshot_run(o);

@@ -125,3 +125,32 @@ void words_change(const struct outcome *o, struct buf *out) {
         if (o->before && o->after && words_compare(o, a, &d) == 0)
                 diff_summary(&d, out);
 }
+
+#define BAR_CELLS 14
+#define PROGRESS_MAX_BYTES 100
+
+void words_health(const struct app *app, struct buf *out) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct str message = app_health_message(app, a), line;
+        size_t begin = out->n;
+
+        while (str_next(&message, '\n', &line)) {
+                if (out->n > begin)
+                        buf_addch(out, ' ');
+                text_add(out, line);
+        }
+}
+
+void words_health_progress(const struct app *app, int64_t for_ms, struct buf *out) {
+        _cleanup_(buf_done) struct buf who = buf_make(64 * 1024);
+        struct app_health now;
+        size_t all = 0;
+
+        app_health(app, &now);
+        for (unsigned code = HEALTH_HEALTHY; code <= HEALTH_UNKNOWN; code++)
+                all += now.counts[code];
+        for (size_t i = 0; i < BAR_CELLS; i++)
+                buf_addc(out, i * all < now.counts[HEALTH_HEALTHY] * BAR_CELLS ? "█" : "░");
+        words_health(app, &who);
+        buf_addf(out, "  %.*s   %lld s", STR_FMT(str_sub(buf_str(&who), 0, PROGRESS_MAX_BYTES)), (long long)(for_ms / 1000));
+}

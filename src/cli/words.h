@@ -30,6 +30,11 @@ void words_revision_line(const struct app *app, const struct agent_revision *r, 
 /* What to say of an application for which Git has no object at all: most often the folder is not the one that was meant. */
 struct str words_nothing(const struct config_app *app, struct arena *a);
 
+/* Who keeps an application from being Healthy, in one line; fit for a terminal. Empty: nobody. */
+void words_health(const struct app *app, struct buf *out);
+/* "██████░░░░  deploy/web: 1 of 3 available   12 s": as many blocks as objects are Healthy. */
+void words_health_progress(const struct app *app, int64_t for_ms, struct buf *out);
+
 /* The line of a path in the object's file, as near as is known: its parents', at last the document's. */
 uint32_t words_line(const struct outcome *o, struct field_path path);
 

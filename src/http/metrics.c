@@ -43,6 +43,32 @@ static void print_sync_status(const struct agent *agent, struct buf *out) {
         }
 }
 
+static void print_health(const struct agent *agent, struct buf *out) {
+        head(out, "truce_application_health", "gauge", "1 for the health status the application has.");
+        for (size_t i = 0; i < agent_app_count(agent); i++) {
+                struct app *app = agent_app(agent, i);
+                struct app_health now;
+
+                app_health(app, &now);
+                for (unsigned code = HEALTH_HEALTHY; code <= HEALTH_UNKNOWN; code++)
+                        app_sample(out, "truce_application_health", app, "status", health_name((enum health_code)code),
+                                   now.code == code);
+        }
+}
+
+static void print_judge(const struct judge_stats *s, struct buf *out) {
+        static const char *const reasons[JUDGE_FAILURES] = {
+                [JUDGE_ERROR] = "error", [JUDGE_TIMEOUT] = "timeout", [JUDGE_MEMORY] = "memory"
+        };
+
+        single(out, "truce_health_evaluations_total", "counter", "Live objects whose health was judged.", (double)s->evaluations);
+        single(out, "truce_health_seconds_total", "counter", "Time that took, on pool threads.", (double)s->took_us / 1e6);
+        head(out, "truce_health_failures_total", "counter", "Health rules that failed, by why.");
+        for (size_t i = 0; i < JUDGE_FAILURES; i++)
+                buf_addf(out, "truce_health_failures_total{reason=\"%s\"} %llu\n", reasons[i],
+                         (unsigned long long)s->failures[i]);
+}
+
 static void print_objects(const struct agent *agent, struct buf *out) {
         head(out, "truce_app_objects", "gauge", "Desired objects by state.");
         for (size_t i = 0; i < agent_app_count(agent); i++) {
@@ -179,10 +205,12 @@ void metrics_print(const struct agent *agent, int64_t longest_turn_us, struct bu
                 return;
         agent_stats(agent, &stats);
         print_sync_status(agent, out);
+        print_health(agent, out);
         print_objects(agent, out);
         print_decisions(agent, out);
         print_fights(agent, out);
         print_ownership(agent, out);
+        print_judge(&stats.health, out);
         print_agent(&stats, out);
         print_transport(&stats.api, out);
 }

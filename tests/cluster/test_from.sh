@@ -89,7 +89,7 @@ put_all() {
 a_fight_is_going_on() {
 	put_all
 	commit first
-	truce_ok sync --wait
+	truce_ok sync --wait=applied
 	kc operator -n "$NS" patch deployment web --field-manager region-operator --type strategic -p \
 		'{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"REGION","value":"eu-west"}]}]}}}}' >/dev/null
 	as_edited s/info/debug/ deployment web

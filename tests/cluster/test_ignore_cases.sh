@@ -39,7 +39,7 @@ git_made_them_and_others_wrote_to_them() {
 	runner definitions | kc admin apply -f - >/dev/null
 	runner before
 	commit 'before'
-	truce_ok sync --wait
+	truce_ok sync --wait=applied
 	runner writes | while read -r user args; do
 		eval "kc $user $args" >/dev/null
 	done
@@ -63,7 +63,7 @@ the_diff_is_as_the_cases_say() {
 
 the_sync_leaves_what_the_cases_say() {
 	mark
-	truce_ok sync --wait
+	truce_ok sync --wait=applied
 	cluster audit --lines --user truce --since "$MARK" >"$WORK/audit"
 	# shellcheck disable=SC2046
 	kc admin get $(runner kinds) -A -o json --show-managed-fields >"$WORK/live"
@@ -75,7 +75,7 @@ then_nothing_is_left_to_do() {
 	look
 	runner check-no-diff
 	mark
-	truce_ok sync --wait
+	truce_ok sync --wait=applied
 	assert_eq 0 "$(truce_writes)" 'writes of a second sync'
 }
 

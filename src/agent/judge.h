@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Judges the health of live objects on a pool thread: one job at a time for all applications of an agent, so that renders
+ * find a thread whatever a script does, with as many objects as the last jobs were quick.
+ *
+ * Who has an object keeps a ticket for it. A ticket that was handed in waits in a queue; when its turn comes the object's text
+ * is asked for and copied, and later the answer is given. Meanwhile it may be handed in again: then it is judged again.
+ *
+ * Scripts fail one object each. What a script did wrong is remembered by its name, so that it can be told once.
+ *
+ * Thread rule: loop thread; rules are read on pool threads. Life cycle: tickets are withdrawn before the judge is freed; a job
+ * under way may outlive it.
+ */
+#ifndef TRUCE_AGENT_JUDGE_H
+#define TRUCE_AGENT_JUDGE_H
+
+#include "base/loop.h"
+#include "health/rules.h"
+
+#define JUDGE_MAX_OBJECTS 32               /* of one job */
+#define JUDGE_MAX_BYTES   (256 * 1024)     /* of their texts, but for the last one */
+#define JUDGE_SLOW_MS     20               /* a job that took longer is followed by a smaller one */
+
+struct judge;
+struct judge_slot;
+
+/* Zeroed at first; belongs to the judge while it is handed in. */
+struct judge_ticket {
+        struct judge_ticket *next, *prev;
+        struct judge_slot *slot; /* of the job that has it */
+        bool waits;
+};
+
+/* What is asked. */
+struct judge_input {
+        struct str text;    /* the live object as JSON; empty: there is nothing to be judged any more */
+        int64_t applied_ms; /* as in struct health_question */
+};
+
+/* What is known of an object now. Borrowed during the call. */
+struct judgement {
+        struct health health;
+        bool publishes_generation; /* health_publishes_generation() */
+};
+
+struct judge_hooks {
+        /* Its turn has come. Nothing may be handed in here. */
+        struct judge_input (*input)(struct judge_ticket *t);
+        void (*judged)(struct judge_ticket *t, const struct judgement *j);
+        /* A script failed, the first time in this way: `rule` is its name. */
+        void (*failed)(void *ctx, struct judge_ticket *t, const char *rule, struct str message);
+};
+
+/* Why scripts failed. */
+enum judge_failure { JUDGE_ERROR, JUDGE_TIMEOUT, JUDGE_MEMORY, JUDGE_FAILURES };
+
+struct judge_stats {
+        uint64_t evaluations, failures[JUDGE_FAILURES];
+        int64_t took_us; /* on pool threads */
+};
+
+/* Keeps the rules. */
+struct judge *judge_new(struct loop *l, struct health_rules *rules, const struct judge_hooks *hooks, void *ctx);
+void judge_free(struct judge *j);
+DEFINE_CLEANUP(struct judge *, judge_free)
+
+/* Behind all that wait. One that waits already stays where it is. */
+void judge_hand_in(struct judge *j, struct judge_ticket *t);
+/* Nothing is answered to it any more; also one that was never handed in. */
+void judge_withdraw(struct judge *j, struct judge_ticket *t);
+/* Waits, or is being judged. */
+bool judge_has(const struct judge_ticket *t);
+void judge_stats(const struct judge *j, struct judge_stats *ret_stats);
+
+#endif
