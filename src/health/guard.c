@@ -9,13 +9,18 @@
 
 #define HOOK_FINALIZER "argocd.argoproj.io/hook-finalizer"
 #define CAPI_PAUSED    "cluster.x-k8s.io/paused"
+#define STRIMZI_PAUSED "strimzi.io/pause-reconciliation"
+
+/* Flux's controllers move status.observedGeneration when they succeed (it is -1 until then, and for ever where nothing
+ * is to be done); their conditions tell of their own generation. */
+#define FLUX_GROUPS ".toolkit.fluxcd.io"
 
 /* What a kind's status.observedGeneration is worth. */
 enum generation {
         BY_SHAPE,  /* what is there is true */
         ALWAYS,    /* and it always is there: without a status nobody has looked at the object yet */
         COPIED,    /* of a child: cannot be compared */
-        UNWRITTEN, /* in the schema, never written */
+        UNWRITTEN, /* in the schema, not written or not in time */
 };
 
 static const struct {
@@ -46,12 +51,6 @@ static const struct {
         { "grove.io", "PodCliqueScalingGroup", ALWAYS },
         { "lmcache.lmcache.ai", "LMCacheEngine", ALWAYS },
         { "extensions.agents.x-k8s.io", "SandboxWarmPool", ALWAYS },
-        { "kustomize.toolkit.fluxcd.io", "Kustomization", ALWAYS },
-        { "helm.toolkit.fluxcd.io", "HelmRelease", ALWAYS },
-        { "source.toolkit.fluxcd.io", "GitRepository", ALWAYS },
-        { "source.toolkit.fluxcd.io", "OCIRepository", ALWAYS },
-        { "source.toolkit.fluxcd.io", "Bucket", ALWAYS },
-        { "source.toolkit.fluxcd.io", "HelmChart", ALWAYS },
 };
 
 static enum generation generation_of(const struct value *object) {
@@ -62,7 +61,7 @@ static enum generation generation_of(const struct value *object) {
         for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
                 if (str_eqc(kind, kinds[i].kind) && str_eqc(group, kinds[i].group))
                         return kinds[i].generation;
-        return BY_SHAPE;
+        return str_ends(group, STR(FLUX_GROUPS)) ? UNWRITTEN : BY_SHAPE;
 }
 
 bool health_publishes_generation(const struct value *object) {
@@ -210,8 +209,10 @@ static enum guard_answer ask_copied(const struct rule *r) {
 
 /* Told to rest, a controller does not observe what is written then. */
 static bool is_resting(const struct rule *r) {
-        return rule_flag(r->spec, "suspend") || rule_flag(r->spec, "paused") ||
-               value_path(r->object, "metadata", "annotations", CAPI_PAUSED, NULL);
+        const struct value *annotations = value_path(r->object, "metadata", "annotations", NULL);
+
+        return rule_flag(r->spec, "suspend") || rule_flag(r->spec, "paused") || value_getc(annotations, CAPI_PAUSED) ||
+               str_eqc(value_text(value_getc(annotations, STRIMZI_PAUSED)), "true");
 }
 
 static enum guard_answer ask_generation(const struct rule *r, enum generation kind) {

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by spec.suspend, Stalled, Ready and Reconciling. Facts: the conditions that all of Flux's controllers keep. They
--- move status.observedGeneration only when they succeed, so what a condition says of its own generation counts first.
--- Alert, Provider and a HelmRepository of type oci are only read by others and publish no condition.
+-- Decided by spec.suspend, Stalled, Ready and Reconciling. Facts: the conditions that all of Flux's controllers keep.
+-- They move status.observedGeneration only when they succeed, so what a condition says of its own generation counts
+-- first. Alert, Provider and a HelmRepository of type oci are only read by others and publish no condition.
 local t = require("truce")
 
 local WAITING = { "DependencyNotReady", "SourceNotReady" }

@@ -11,7 +11,8 @@ local function roles()
     local updated = t.number(t.get(role, "updatedReplicas"), 0)
     wanted = wanted + want
     if ready < want or updated < want then
-      says[#says + 1] = string.format("%s %s of %s ready, %s updated", t.text(t.get(role, "name"), "?"), ready, want, updated)
+      says[#says + 1] = string.format("%s %s of %s ready, %s updated", t.text(t.get(role, "name"), "?"), ready, want,
+        updated)
     end
   end
   return table.concat(says, "; "), wanted

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by status.replicas against spec.replicas, which an autoscaler writes; condition Ready where it is published.
--- Facts: disaggregatedset.x-k8s.io/v1. A count of 0 is left out of the status.
+-- Decided by status.replicas against spec.replicas, which an autoscaler writes; condition Ready where it is
+-- published. Facts: disaggregatedset.x-k8s.io/v1. A count of 0 is left out of the status.
 local t = require("truce")
 
 local status = t.status(obj)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by Ready and its reason; Finished tells how it ended. Facts: extensions.agents.x-k8s.io/v1beta1; generations
--- only in conditions.
+-- Decided by Ready and its reason; Finished tells how it ended. Facts: extensions.agents.x-k8s.io/v1beta1;
+-- generations only in conditions.
 local t = require("truce")
 
 local finished = t.condition(obj, "Finished")

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by the annotation that stops it, Stalled, Ready and Reconciling. Facts: FluxInstance, FluxReport, ResourceSet and
--- ResourceSetInputProvider of fluxcd.controlplane.io/v1. A dependency that is not ready is waited for.
+-- Decided by the annotation that stops it, Stalled, Ready and Reconciling. Facts: FluxInstance, FluxReport,
+-- ResourceSet and ResourceSetInputProvider of fluxcd.controlplane.io/v1. A dependency that is not ready is waited
+-- for.
 local t = require("truce")
 
 if t.annotation(obj, "fluxcd.controlplane.io/reconcile") == "disabled" then

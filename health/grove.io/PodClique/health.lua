@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by MinAvailableBreached, lastErrors, updateProgress and the counters. Facts: grove.io/v1alpha1. Replicas are
--- an autoscaler's; 0 of them is an intended idle state.
+-- Decided by MinAvailableBreached, lastErrors, updateProgress and the counters. Facts: grove.io/v1alpha1. Replicas
+-- are an autoscaler's; 0 of them is an intended idle state.
 local t = require("truce")
 
 local ERRORS_S = 60

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by MinAvailableBreached, lastErrors, updateProgress and availableReplicas. Facts: grove.io/v1alpha1. Replicas
--- are an autoscaler's.
+-- Decided by MinAvailableBreached, lastErrors, updateProgress and availableReplicas. Facts: grove.io/v1alpha1.
+-- Replicas are an autoscaler's.
 local t = require("truce")
 
 local ERRORS_S = 60
@@ -16,8 +16,8 @@ if want == 0 then
   return t.healthy("scaled to 0")
 end
 if t.is(obj, "MinAvailableBreached") then
-  return t.degraded(string.format("%s (%s of %s available)", t.says(t.condition(obj, "MinAvailableBreached")), available,
-    want))
+  return t.degraded(string.format("%s (%s of %s available)", t.says(t.condition(obj, "MinAvailableBreached")),
+    available, want))
 end
 local errors = t.table(status.lastErrors)
 if #errors > 0 then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by lastErrors, the condition UpdateInProgress or updateProgress, and availableReplicas. Facts: grove.io/v1alpha1.
--- An update without updateEndedAt runs; a breach of its deadline is UpdateInProgress=Unknown.
+-- Decided by lastErrors, the condition UpdateInProgress or updateProgress, and availableReplicas. Facts:
+-- grove.io/v1alpha1. An update without updateEndedAt runs; a breach of its deadline is UpdateInProgress=Unknown.
 local t = require("truce")
 
 local ERRORS_S = 60

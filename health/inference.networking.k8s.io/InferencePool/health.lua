@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by Accepted and ResolvedRefs of every parent, about this generation. Facts: inference.networking.k8s.io/v1; the
--- older inference.networking.x-k8s.io calls the list parent.
+-- Decided by Accepted and ResolvedRefs of every parent, about this generation. Facts: inference.networking.k8s.io/v1;
+-- the older inference.networking.x-k8s.io calls the list parent.
 local t = require("truce")
 
 local status = t.status(obj)

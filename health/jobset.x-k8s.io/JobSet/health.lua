@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by Failed, Completed, Suspended, StartupPolicyInProgress and RestartingJobSet, each only when it is True, then by
--- the counters of the replicated jobs. Facts: jobset.x-k8s.io/v1alpha2; generations only in conditions.
+-- Decided by Failed, Completed, Suspended, StartupPolicyInProgress and RestartingJobSet, each only when it is True,
+-- then by the counters of the replicated jobs. Facts: jobset.x-k8s.io/v1alpha2; generations only in conditions.
 local t = require("truce")
 
 -- The first replicated job that has fewer jobs ready or done than it has replicas.

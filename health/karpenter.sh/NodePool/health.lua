@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by ValidationSucceeded, NodeClassReady, NodeRegistrationHealthy and Ready. Facts: karpenter.sh/v1; generations
--- only in conditions.
+-- Decided by ValidationSucceeded, NodeClassReady, NodeRegistrationHealthy and Ready. Facts: karpenter.sh/v1;
+-- generations only in conditions.
 local t = require("truce")
 
 for _, kind in ipairs({ "ValidationSucceeded", "NodeClassReady", "NodeRegistrationHealthy" }) do

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by Paused, Ready and Fallback; Active=False is idle. A Fallback can be left over from long ago and its condition
--- has no time, so beside a True Ready it counts only when a trigger has failed for some minutes, as status.health tells
--- (one failure each 15 s or so). Facts: keda.sh/v1alpha1; no generation is published.
+-- Decided by Paused, Ready and Fallback; Active=False is idle. A Fallback can be left over from long ago and its
+-- condition has no time, so beside a True Ready it counts only when a trigger has failed for some minutes, as
+-- status.health tells (one failure each 15 s or so). Facts: keda.sh/v1alpha1; no generation is published.
 local t = require("truce")
 
 local FAILURES = 20
@@ -9,7 +9,8 @@ local FAILURES = 20
 local function failing()
   local health = t.table(t.status(obj).health)
   for _, name in ipairs(t.keys(health)) do
-    if t.get(health, name, "status") == "Failing" and t.number(t.get(health, name, "numberOfFailures"), 0) >= FAILURES then
+    local trigger = health[name]
+    if t.get(trigger, "status") == "Failing" and t.number(t.get(trigger, "numberOfFailures"), 0) >= FAILURES then
       return name
     end
   end

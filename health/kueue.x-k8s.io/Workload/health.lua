@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by Finished, the reasons that end waiting for good, spec.active, QuotaReserved, Admitted and PodsReady. Facts:
--- kueue.x-k8s.io/v1beta2 and v1beta1. PodsReady is published only where the controller waits for it.
+-- Decided by Finished, the reasons that end waiting for good, spec.active, QuotaReserved, Admitted and PodsReady.
+-- Facts: kueue.x-k8s.io/v1beta2 and v1beta1. PodsReady is published only where the controller waits for it.
 local t = require("truce")
 
 local HOPELESS = { "ExceedsMaxQuota", "NoMatchingFlavor", "Misconfigured" }

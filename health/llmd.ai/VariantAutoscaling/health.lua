@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by TargetResolved, OptimizationReady and MetricsAvailable. Without metrics scaling stands still and the workload
--- goes on. Facts: llmd.ai/v1alpha1; generations only in conditions.
+-- Decided by TargetResolved, OptimizationReady and MetricsAvailable. Without metrics scaling stands still and the
+-- workload goes on. Facts: llmd.ai/v1alpha1; generations only in conditions.
 local t = require("truce")
 
 local target = t.condition(obj, "TargetResolved")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by the phase (v1beta1) or state (v1alpha1); the conditions give the words. Facts: nvidia.com. Ready means that
--- the deployment is written and waits to be applied by hand, Deployed that it runs.
+-- Decided by the phase (v1beta1) or state (v1alpha1); the conditions give the words. Facts: nvidia.com. Ready means
+-- that the deployment is written and waits to be applied by hand, Deployed that it runs.
 local t = require("truce")
 
 local STEPS = { "Validation", "Profiling", "SpecGenerated", "DeploymentReady", "Succeeded" }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by status.replicas against spec.replicas, which an autoscaler writes. Facts: nvidia.com/v1beta1 and v1alpha1;
--- no generation is published, and a count of 0 is left out of the status.
+-- Decided by status.replicas against spec.replicas, which an autoscaler writes. Facts: nvidia.com/v1beta1 and
+-- v1alpha1; no generation is published, and a count of 0 is left out of the status.
 local t = require("truce")
 
 local status = t.status(obj)

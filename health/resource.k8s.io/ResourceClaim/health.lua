@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by status.allocation, the conditions of the devices, and reservedFor. Facts: resource.k8s.io/v1. What a device
--- has to say before pods may start stands in bindingConditions, what forbids it in bindingFailureConditions.
+-- Decided by status.allocation, the conditions of the devices, and reservedFor. Facts: resource.k8s.io/v1. What a
+-- device has to say before pods may start stands in bindingConditions, what forbids it in bindingFailureConditions.
 local t = require("truce")
 
 local status = t.status(obj)
@@ -51,6 +51,7 @@ if waits then
 end
 local user = t.table(status.reservedFor)[1]
 if user then
-  return t.healthy(string.format("reserved for %s/%s", t.text(t.get(user, "resource"), "?"), t.text(t.get(user, "name"), "?")))
+  return t.healthy(string.format("reserved for %s/%s", t.text(t.get(user, "resource"), "?"),
+    t.text(t.get(user, "name"), "?")))
 end
 return t.healthy("allocated, used by nobody")

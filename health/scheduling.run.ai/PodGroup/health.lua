@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by schedulingConditions of type UnschedulableOnNodePool, which is a failure when it lasts; nothing is written
--- for success, but resources that are allocated. Facts: scheduling.run.ai/v2alpha2; no generation is published.
+-- Decided by schedulingConditions of type UnschedulableOnNodePool, which is a failure when it lasts; nothing is
+-- written for success, but resources that are allocated. Facts: scheduling.run.ai/v2alpha2; no generation is
+-- published.
 local t = require("truce")
 
 local UNSCHEDULABLE_S = 600

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by Stopped, modelStatus and Ready. Facts: serving.kserve.io/v1beta1.
--- status.observedGeneration is copied from a child and says nothing about this object. transitionStatus InProgress is
--- permanent where scale-to-zero serves well, so a True Ready is enough.
+-- Decided by Stopped, modelStatus and Ready. Facts: serving.kserve.io/v1beta1. status.observedGeneration is copied
+-- from a child and says nothing about this object. transitionStatus InProgress is permanent where scale-to-zero
+-- serves well, so a True Ready is enough.
 local t = require("truce")
 
-local FAILED = { "ModelLoadFailed", "RuntimeUnhealthy", "RuntimeDisabled", "NoSupportingRuntime", "RuntimeNotRecognized",
-  "InvalidPredictorSpec", "InvalidGPUAllocation", "RevisionFailed", "ProgressDeadlineExceeded" }
+local FAILED = { "ModelLoadFailed", "RuntimeUnhealthy", "RuntimeDisabled", "NoSupportingRuntime",
+  "RuntimeNotRecognized", "InvalidPredictorSpec", "InvalidGPUAllocation", "RevisionFailed", "ProgressDeadlineExceeded" }
 
--- The part of Ready with that status that says most: one with a reason that is a failure, else with any reason, else any.
+-- The part of Ready with that status that says most: one a reason that is a failure, else any reason, else the first.
 local function part(status)
   local best, best_rank = nil, 0
   for _, c in ipairs(t.table(t.status(obj).conditions)) do
-    if t.get(c, "status") == status and t.get(c, "severity") ~= "Info" and c.type ~= "Ready" and c.type ~= "Stopped" then
+    if t.get(c, "status") == status and c.severity ~= "Info" and c.type ~= "Ready" and c.type ~= "Stopped" then
       local rank = t.contains(FAILED, c.reason) and 3 or t.text(c.reason) and 2 or 1
       if rank > best_rank then
         best, best_rank = c, rank

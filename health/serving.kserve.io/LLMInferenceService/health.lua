@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Decided by Ready, and by the parts that say it cannot become ready. Facts: serving.kserve.io/v1alpha2 and v1alpha1.
--- status.observedGeneration is in the schema and nobody writes it. A multi-node workload's condition can freeze at "is
--- progressing" although its LeaderWorkerSet is available meanwhile: that is said after two minutes, and is no failure.
+-- status.observedGeneration is in the schema and nobody writes it. A multi-node workload's condition can freeze at
+-- "is progressing" although its LeaderWorkerSet is available meanwhile: that is said after two minutes, and is no
+-- failure.
 local t = require("truce")
 
 local FROZEN_S = 120

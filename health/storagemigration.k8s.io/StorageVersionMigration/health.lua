@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by Failed, Succeeded and Running. Facts: storagemigration.k8s.io/v1 and v1beta1; generations only in conditions.
+-- Decided by Failed, Succeeded and Running. Facts: storagemigration.k8s.io/v1 and v1beta1; generations only in
+-- conditions.
 local t = require("truce")
 
 if t.is(obj, "Failed") then
