@@ -21,7 +21,8 @@ for _, kind in ipairs({ "Restarting", "Running", "Created" }) do
   if t.is(obj, kind) then
     local counts = {}
     for _, role in ipairs(t.keys(status.replicaStatuses)) do
-      counts[#counts + 1] = string.format("%s %s active", t.number(t.get(status.replicaStatuses, role, "active"), 0), role)
+      local active = t.number(t.get(status.replicaStatuses, role, "active"), 0)
+      counts[#counts + 1] = string.format("%s %s active", active, role)
     end
     local says = t.says(t.condition(obj, kind))
     return t.progressing(#counts > 0 and says .. " (" .. table.concat(counts, ", ") .. ")" or says)

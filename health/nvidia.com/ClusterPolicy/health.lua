@@ -14,4 +14,5 @@ if failure and failure.status == "True" and failure.reason ~= "OperandNotReady" 
   return t.degraded(t.says(failure))
 end
 local ready = t.condition(obj, "Ready")
-return t.progressing(state .. (ready and ready.status ~= "True" and t.text(ready.message) and ": " .. ready.message or ""))
+local why = ready and ready.status ~= "True" and t.text(ready.message)
+return t.progressing(state .. (why and ": " .. why or ""))
