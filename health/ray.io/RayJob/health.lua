@@ -25,9 +25,6 @@ end
 if phase == "Suspended" then
   return t.suspended("held by spec.suspend")
 end
-if phase == "Scheduled" then
-  return t.healthy("waits for its schedule")
-end
 if phase == "Retrying" then
   return t.progressing(string.format("failed %s times, is tried again", t.number(status.failed, "some")))
 end
