@@ -9,6 +9,7 @@
 #include "base/yaml.h"
 #include "cli/cli.h"
 #include "cli/oneshot.h"
+#include "cli/operand.h"
 #include "cli/owners_view.h"
 #include "cli/verb.h"
 #include "cli/words.h"
@@ -26,7 +27,8 @@ struct owners_flags {
 struct owners {
         struct oneshot oneshot;
         struct owners_flags flags;
-        struct str kind, name, ns; /* as they were typed */
+        struct operand operand;
+        struct str ns;             /* as it was typed */
         struct kube_client *client;
         struct kube_op *get;
         struct buf live;           /* empty: it does not exist */
@@ -71,33 +73,14 @@ static void on_trouble(void *ctx, struct app *app, const char *what, const struc
 
 /* --- finding ---------------------------------------------------------------------------------------------------- */
 
-/* "deploy/web", "deploy web", "deployments.apps/web". */
-static int read_operand(struct owners *o, struct err *err) {
-        const struct session *s = &o->oneshot.session;
-        struct str text = s->operand_count ? s->operands[0] : STR("");
-        ptrdiff_t slash = str_find(text, '/', 0);
-
-        if (s->operand_count == 2 && slash < 0) {
-                o->kind = text;
-                o->name = s->operands[1];
-        } else if (s->operand_count == 1 && slash > 0) {
-                o->kind = str_sub(text, 0, (size_t)slash);
-                o->name = str_sub(text, (size_t)slash + 1, text.n);
-        }
-        o->ns = s->app_flags.ns;
-        if (!o->name.n || str_find(o->name, '/', 0) >= 0)
-                return err_set(err, ERR_INVAL, "say which object: truce owners deploy/web -n shop");
-        return 0;
-}
-
 struct found {
         struct app *app;
         const struct desired *desired;
 };
 
 static bool is_meant(const struct owners *o, const struct kube_resource *r, const struct desired *d) {
-        return d->id.n && str_eq(d->gvk.group, r->group) && str_eq(d->gvk.kind, r->kind) && str_eq(d->name, o->name) &&
-               (!o->ns.n || !d->ns.n || str_eq(d->ns, o->ns));
+        return d->id.n && str_eq(d->gvk.group, r->group) && str_eq(d->gvk.kind, r->kind) &&
+               str_eq(d->name, o->operand.name) && (!o->ns.n || !d->ns.n || str_eq(d->ns, o->ns));
 }
 
 /* The names of the kind that there are, for a hint. */
@@ -115,9 +98,9 @@ static int not_found(const struct owners *o, const struct kube_resource *r, stru
                         names[count++] = set->objects[k].name.p;
                 }
         }
-        near = option_nearest(o->name, names, count);
+        near = option_nearest(o->operand.name, names, count);
         err_set(err, ERR_NOTFOUND, "no application has a %.*s %.*s%s%.*s in Git (%zu %s, %zu of the kind)%s%s%s",
-                STR_FMT(r->kind), STR_FMT(o->name), o->ns.n ? " in namespace " : "", STR_FMT(o->ns), apps,
+                STR_FMT(r->kind), STR_FMT(o->operand.name), o->ns.n ? " in namespace " : "", STR_FMT(o->ns), apps,
                 apps == 1 ? "application" : "applications", count, near ? "; did you mean " : "", near ? near : "",
                 near ? "?" : "");
         free(names);
@@ -126,11 +109,11 @@ static int not_found(const struct owners *o, const struct kube_resource *r, stru
 
 static int find(const struct owners *o, struct found *ret, struct err *err) {
         const struct kube_discovery *discovery = cluster_discovery(agent_cluster(o->oneshot.agent));
-        const struct kube_resource *r = discovery ? kube_discovery_find_word(discovery, o->kind) : NULL;
+        const struct kube_resource *r = discovery ? kube_discovery_find_word(discovery, o->operand.kind) : NULL;
         struct found f = { 0 };
 
         if (!r)
-                return err_set(err, ERR_NOTFOUND, "the cluster has no kind called '%.*s'", STR_FMT(o->kind));
+                return err_set(err, ERR_NOTFOUND, "the cluster has no kind called '%.*s'", STR_FMT(o->operand.kind));
         for (size_t i = 0; i < agent_app_count(o->oneshot.agent); i++) {
                 struct app *app = agent_app(o->oneshot.agent, i);
                 const struct desired_set *set = app_desired(app);
@@ -270,8 +253,9 @@ int cli_owners(int argc, char **argv) {
         one->session.operand_max = 2;
         int r = session_configure(&one->session, "owners", argc, argv, &own, &err);
         if (r == 0 && !one->session.help)
-                r = read_operand(&o, &err);
+                r = operand_read(one->session.operands, one->session.operand_count, "owners", &o.operand, &err);
         if (r == 0 && !one->session.help) {
+                o.ns = one->session.app_flags.ns;
                 one->ctx = &o;
                 one->mode = DECIDE_DIFF;
                 one->watch_only = true;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/sandbox_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,52 +12,12 @@
 
 #include "base/limits.h"
 #include "base/yaml.h"
+#include "cli/objects.h"
 #include "cli/session.h"
 
 #define KUBECONFIG_MARK  "# Written by truce sandbox, and replaced at its next start.\n"
 #define TOKEN_BYTES      16
-#define MAX_FOLDER_DEPTH 32
 #define SERVED_AFTER_MS  5000 /* a definition's kind, at the latest */
-
-/* ---- reading ---- */
-
-static bool is_standard_input(const char *path) {
-        return strcmp(path, "-") == 0;
-}
-
-static int read_file(const char *path, struct arena *a, struct str *ret_text, struct err *err) {
-        _cleanup_(buf_done) struct buf text = buf_make(YAML_MAX_DOCUMENT_BYTES);
-        char piece[64 * KIB];
-        int fd = is_standard_input(path) ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t n = 0;
-
-        if (fd < 0)
-                return err_set_errno(err, errno, "cannot read %s", path);
-        while (!text.overflow && (n = read(fd, piece, sizeof piece)) > 0)
-                buf_add(&text, (struct str){ piece, (size_t)n });
-        int why = errno;
-        close(fd);
-        if (n < 0)
-                return err_set_errno(err, why, "cannot read %s", path);
-        *ret_text = arena_str(a, buf_str(&text));
-        return buf_check(&text, path, err);
-}
-
-static int read_documents(const char *path, struct arena *a, const struct yaml_document **ret_docs, size_t *ret_count,
-                          struct err *err) {
-        struct str text;
-        struct err why = { 0 };
-        int r = read_file(path, a, &text, err);
-
-        if (r < 0)
-                return r;
-        r = yaml_parse(text, a, ret_docs, ret_count, &why);
-        if (r == 0)
-                return 0;
-        struct str message = str_from(why.msg);
-        uint32_t line = yaml_take_line(&message);
-        return err_set(err, why.code, "%s:%u: %.*s", path, line ? line : 1, STR_FMT(message));
-}
 
 /* ---- the kubeconfig ---- */
 
@@ -133,7 +92,7 @@ static int check_is_ours(const char *path, struct err *err) {
 
         if (access(path, F_OK) < 0)
                 return 0;
-        int r = read_file(path, a, &text, err);
+        int r = objects_read_text(path, a, &text, err);
         if (r < 0)
                 return r;
         if (text.n && !str_starts(text, STR(KUBECONFIG_MARK)))
@@ -216,94 +175,6 @@ void sandbox_lock_done(struct sandbox_lock *l) {
 
 /* ---- manifests ---- */
 
-struct loading {
-        struct arena *arena;
-        struct {
-                const struct value *value;
-                struct str file;
-        } * items;
-        size_t count, cap;
-};
-
-/* What the API server itself calls a list, a DeploymentList, says only there what its items are. */
-static const struct value *item_of(const struct value *list, size_t i, struct arena *a) {
-        const struct value *item = value_getc(list, "items")->list.items[i];
-        struct str kind = value_text(value_getc(list, "kind"));
-
-        if (!value_is(item, VALUE_MAP) || value_getc(item, "kind") || kind.n == strlen("List"))
-                return item;
-        item = value_with(a, item, STR("apiVersion"), value_getc(list, "apiVersion"));
-        return value_with(a, item, STR("kind"), value_string(a, str_sub(kind, 0, kind.n - strlen("List")), item->line));
-}
-
-static void collect(struct loading *l, const struct value *object, struct str file) {
-        struct str kind = value_text(value_getc(object, "kind"));
-        const struct value *items = value_getc(object, "items");
-
-        if (str_ends(kind, STR("List")) && value_is(items, VALUE_LIST)) {
-                for (size_t i = 0; i < items->list.count; i++)
-                        collect(l, item_of(object, i, l->arena), file);
-                return;
-        }
-        l->items = mem_grow(l->items, &l->cap, l->count + 1, sizeof *l->items);
-        l->items[l->count].value = object;
-        l->items[l->count++].file = file;
-}
-
-static int collect_file(struct loading *l, struct str path, struct err *err) {
-        const struct yaml_document *docs;
-        size_t count;
-        int r = read_documents(path.p, l->arena, &docs, &count, err);
-
-        for (size_t i = 0; r == 0 && i < count; i++)
-                if (docs[i].value)
-                        collect(l, docs[i].value, path);
-        return r;
-}
-
-static bool is_manifest(const char *name) {
-        struct str s = str_from(name);
-
-        return str_ends(s, STR(".yaml")) || str_ends(s, STR(".yml")) || str_ends(s, STR(".json"));
-}
-
-static int not_hidden(const struct dirent *entry) {
-        return entry->d_name[0] != '.';
-}
-
-static int collect_path(struct loading *l, struct str path, unsigned depth, struct err *err);
-
-static int collect_folder(struct loading *l, struct str path, unsigned depth, struct err *err) {
-        struct dirent **entries = NULL;
-        int count = scandir(path.p, &entries, not_hidden, alphasort), r = 0;
-
-        if (count < 0)
-                return err_set_errno(err, errno, "cannot read %s", path.p);
-        if (depth > MAX_FOLDER_DEPTH)
-                r = err_set(err, ERR_LIMIT, "%s: folders nest deeper than %d", path.p, MAX_FOLDER_DEPTH);
-        for (int i = 0; i < count; i++) {
-                struct str below = arena_strf(l->arena, "%s/%s", path.p, entries[i]->d_name);
-                struct stat st;
-                bool is_wanted = stat(below.p, &st) == 0 && (S_ISDIR(st.st_mode) || is_manifest(below.p));
-
-                if (r == 0 && is_wanted)
-                        r = collect_path(l, below, depth + 1, err);
-                free(entries[i]);
-        }
-        free(entries);
-        return r;
-}
-
-static int collect_path(struct loading *l, struct str path, unsigned depth, struct err *err) {
-        struct stat st;
-
-        if (is_standard_input(path.p))
-                return collect_file(l, path, err);
-        if (stat(path.p, &st) < 0)
-                return err_set_errno(err, errno, "cannot read %s", path.p);
-        return S_ISDIR(st.st_mode) ? collect_folder(l, path, depth, err) : collect_file(l, path, err);
-}
-
 static unsigned rank(const struct value *object) {
         struct str kind = value_text(value_getc(object, "kind"));
 
@@ -322,7 +193,7 @@ static int add_when_served(struct sandbox *s, const struct value *object, struct
         return r;
 }
 
-static int add_collected(struct sandbox *s, const struct loading *l, struct err *err) {
+static int add_collected(struct sandbox *s, const struct objects *l, struct err *err) {
         for (size_t i = 0; i < 3 * l->count; i++) {
                 const struct value *object = l->items[i % l->count].value;
 
@@ -339,14 +210,14 @@ static int add_collected(struct sandbox *s, const struct loading *l, struct err 
 
 int sandbox_load_manifests(struct sandbox *s, struct str path, size_t *ret_count, struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        struct loading l = { .arena = a };
-        int r = collect_path(&l, arena_str(a, path), 0, err);
+        struct objects l = { .arena = a };
+        int r = objects_read(&l, path, err);
 
         if (r == 0)
                 r = add_collected(s, &l, err);
         if (r == 0)
                 *ret_count = l.count;
-        free(l.items);
+        objects_done(&l);
         return r;
 }
 
@@ -357,7 +228,7 @@ static void say_note(void *ctx, struct str text) {
         session_say(text);
 }
 
-static int load_collected(struct sandbox *s, const struct loading *l, struct err *err) {
+static int load_collected(struct sandbox *s, const struct objects *l, struct err *err) {
         static const struct sandbox_noter noter = { say_note, NULL };
         struct sandbox_dumped *objects = arena_alloc(l->arena, l->count * sizeof *objects);
 
@@ -370,18 +241,18 @@ static int load_collected(struct sandbox *s, const struct loading *l, struct err
 
 int sandbox_load_dumps(struct sandbox *s, const struct str *paths, size_t path_count, size_t *ret_count, struct err *err) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        struct loading l = { .arena = a };
+        struct objects l = { .arena = a };
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < path_count; i++)
-                r = collect_path(&l, arena_str(a, paths[i]), 0, err);
+                r = objects_read(&l, paths[i], err);
         if (r == ERR_LIMIT)
                 r = err_wrap(err, r, "too much for one file: split it, and give each part");
         if (r == 0)
                 r = load_collected(s, &l, err);
         if (r == 0)
                 *ret_count = l.count;
-        free(l.items);
+        objects_done(&l);
         return r;
 }
 
@@ -390,7 +261,7 @@ int sandbox_load_rules(struct sandbox *s, struct str path, struct err *err) {
         const struct yaml_document *docs;
         size_t count;
         struct str file = arena_str(a, path);
-        int r = read_documents(file.p, a, &docs, &count, err);
+        int r = objects_read_documents(file.p, a, &docs, &count, err);
 
         if (r < 0)
                 return r;
