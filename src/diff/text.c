@@ -9,12 +9,14 @@ struct range {
         uint32_t first, last;
 };
 
-/* Controls, and format characters that reorder or hide what stands around them (Unicode Cc, and the dangerous of Cf).
+/*
+ * Controls, format characters that reorder or hide what stands around them (Unicode Cc, and the dangerous of Cf), and two
+ * that are no characters: XML and YAML cannot hold them.
  */
 static const struct range hidden[] = {
         { 0x00, 0x1f },     { 0x7f, 0x9f },     { 0xad, 0xad },       { 0x61c, 0x61c },
         { 0x180e, 0x180e }, { 0x200b, 0x200f }, { 0x2028, 0x202e },   { 0x2060, 0x206f },
-        { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+        { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xfffe, 0xffff },   { 0xe0000, 0xe007f },
 };
 
 static const struct range zero_width[] = {
