@@ -222,6 +222,7 @@ int session_configure(struct session *s, const char *verb, int argc, char **argv
         s->arena = arena_new(0);
         int r = configure(s, err);
 
+        s->only_files |= r == 0 && s->offline && s->offline->count;
         if (r == 0 && !s->help && s->config->agent.config_ns.n && !s->only_files)
                 r = configure_from_cluster(s, err);
         if (s->help || (r < 0 && !s->documents_are_bad))

@@ -30,6 +30,7 @@ struct session {
         size_t operand_count;
         bool apps_optional;     /* set before: no application need be configured */
         bool only_files;        /* set before: documents of the cluster are not waited for */
+        const struct option_list *offline; /* set before: where it holds something after parsing, the same */
         bool takes_revision;    /* set before: --revision is for applications of documents as well */
         struct str revision;    /* what stands in for theirs; empty: nothing does */
         const struct str *own_revisions; /* then: theirs (of each the first source's), in the order of config->apps */
