@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Installed, then Healthy decide. They carry no generation: a package that is named but not yet taken up is told from
--- status.currentIdentifier (unless an ImageConfig rewrites the name). Unpacking without a message is under way.
+-- status.currentIdentifier (an ImageConfig may have rewritten it). Unpacking without a message is under way.
 local t = require("truce")
 
 local status, package = t.status(obj), t.text(t.get(obj, "spec", "package"))
@@ -19,7 +19,7 @@ end
 if not installed or installed.status ~= "True" then
   return t.progressing(installed and t.says(installed) or "waiting for condition Installed")
 end
-if package and current and current ~= package and (not resolved or resolved == package) then
+if package and current and current ~= package and current ~= resolved then
   return t.progressing("waiting for " .. package .. ", " .. current .. " is installed")
 end
 return t.deciding(obj, "Healthy", { on_false = "Degraded" })

@@ -25,7 +25,7 @@ if upgrade and upgrade.status == "True" then
   return t.progressing("upgrade under way: " .. t.says(upgrade))
 end
 if ready then
-  return t.deciding(obj, "Ready", { for_good = { "InitializingTimeout", "RayServiceInitializingTimeout" },
+  return t.deciding(obj, "Ready", { for_good = { "InitializingTimeout" },
     healthy = endpoints and string.format("%s serve endpoints", endpoints) or nil })
 end
 local state = t.text(status.serviceStatus, "waiting for condition Ready")
