@@ -107,9 +107,10 @@ void builtin_disruption_budget(const struct rule *r) {
         else if (str_eqc(rule_text(allowed, "reason"), "SyncFailed"))
                 rule_say_text(r, HEALTH_DEGRADED, rule_says(allowed, r->a));
         else if (healthy < wanted)
-                rule_say(r, HEALTH_PROGRESSING, "%lld of %lld pods that it wants are healthy", (long long)healthy,
-                         (long long)wanted);
-        else if (rule_count(r->status, "expectedPods") > 0 && rule_count(r->status, "disruptionsAllowed") == 0)
+                rule_say(r, HEALTH_PROGRESSING, "%lld of %lld pods healthy", (long long)healthy, (long long)wanted);
+        else if (rule_count(r->status, "expectedPods") == 0)
+                rule_say(r, HEALTH_HEALTHY, "no pod matches");
+        else if (rule_count(r->status, "disruptionsAllowed") == 0)
                 rule_say(r, HEALTH_HEALTHY, "no pod may be evicted now");
         else
                 rule_say_only(r, HEALTH_HEALTHY);

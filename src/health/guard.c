@@ -11,16 +11,19 @@
 #define CAPI_PAUSED    "cluster.x-k8s.io/paused"
 #define STRIMZI_PAUSED "strimzi.io/pause-reconciliation"
 
-/* Flux's controllers move status.observedGeneration when they succeed (it is -1 until then, and for ever where nothing
- * is to be done); their conditions tell of their own generation. */
+/*
+ * Flux's controllers move status.observedGeneration when they succeed (it is -1 until then, and for ever where nothing
+ * is to be done); their conditions tell of their own generation.
+ */
 #define FLUX_GROUPS ".toolkit.fluxcd.io"
 
 /* What a kind's status.observedGeneration is worth. */
 enum generation {
         BY_SHAPE,  /* what is there is true */
         ALWAYS,    /* and it always is there: without a status nobody has looked at the object yet */
+        WHEN_WELL, /* but it stays behind while something is wrong: only a Healthy from an old status is not believed */
         COPIED,    /* of a child: cannot be compared */
-        UNWRITTEN, /* in the schema, not written or not in time */
+        OTHERWISE, /* not written, not in time, or it means something else */
 };
 
 static const struct {
@@ -32,14 +35,17 @@ static const struct {
         { "apps", "DaemonSet", ALWAYS },
         { "apps", "ReplicaSet", ALWAYS },
         { "", "ReplicationController", ALWAYS },
-        { "autoscaling", "HorizontalPodAutoscaler", ALWAYS },
+        /* Kubernetes 1.37 writes it with the counters, which it does not while the target cannot be read. */
+        { "autoscaling", "HorizontalPodAutoscaler", WHEN_WELL },
         { "policy", "PodDisruptionBudget", ALWAYS },
         { "leaderworkerset.x-k8s.io", "LeaderWorkerSet", ALWAYS },
         { "disaggregatedset.x-k8s.io", "DisaggregatedSet", ALWAYS },
         { "disaggregatedset.x-k8s.io", "DisaggregatedSetRoleScaler", ALWAYS },
         { "serving.kserve.io", "InferenceService", COPIED },
         { "serving.kubeflow.org", "InferenceService", COPIED },
-        { "serving.kserve.io", "LLMInferenceService", UNWRITTEN },
+        { "serving.kserve.io", "LLMInferenceService", OTHERWISE },
+        /* The generation that the running machine was started from; behind until it is restarted. */
+        { "kubevirt.io", "VirtualMachine", OTHERWISE },
         { "serving.knative.dev", "Service", ALWAYS },
         { "serving.knative.dev", "Revision", ALWAYS },
         { "serving.knative.dev", "Configuration", ALWAYS },
@@ -61,7 +67,7 @@ static enum generation generation_of(const struct value *object) {
         for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
                 if (str_eqc(kind, kinds[i].kind) && str_eqc(group, kinds[i].group))
                         return kinds[i].generation;
-        return str_ends(group, STR(FLUX_GROUPS)) ? UNWRITTEN : BY_SHAPE;
+        return str_ends(group, STR(FLUX_GROUPS)) ? OTHERWISE : BY_SHAPE;
 }
 
 bool health_publishes_generation(const struct value *object) {
@@ -69,7 +75,7 @@ bool health_publishes_generation(const struct value *object) {
         const struct value *conditions = value_path(object, "status", "conditions", NULL);
         int64_t observed;
 
-        if (generation == ALWAYS || (generation == BY_SHAPE && rule_observed(object, &observed)))
+        if (generation == ALWAYS || (generation < COPIED && rule_observed(object, &observed)))
                 return true;
         if (generation == COPIED || !value_is(conditions, VALUE_LIST))
                 return false;
@@ -218,13 +224,13 @@ static bool is_resting(const struct rule *r) {
 static enum guard_answer ask_generation(const struct rule *r, enum generation kind) {
         int64_t generation = rule_generation(r->object), observed;
 
-        if (kind == ALWAYS && value_count(r->status) == 0)
+        if ((kind == ALWAYS || kind == WHEN_WELL) && value_count(r->status) == 0)
                 rule_say_no_status(r);
-        else if (kind != UNWRITTEN && rule_observed(r->object, &observed) && observed < generation)
+        else if (kind != OTHERWISE && rule_observed(r->object, &observed) && observed < generation)
                 rule_say_unobserved(r, observed, generation);
         else
                 return GUARD_ASK_RULE;
-        return is_resting(r) ? GUARD_NOT_HEALTHY : GUARD_SAYS;
+        return kind == WHEN_WELL || is_resting(r) ? GUARD_NOT_HEALTHY : GUARD_SAYS;
 }
 
 enum guard_answer guard_ask(const struct health_question *q, struct arena *a, struct health *ret_health) {

@@ -15,7 +15,8 @@
  *  - deletionTimestamp is set (Argo CD's hook finalizer excepted); after HEALTH_FINALIZERS_MS the message names the
  *    finalizers, for a Namespace at once what its conditions say is left;
  *  - status.observedGeneration (an integer, or text that is one) is below metadata.generation; not asked of Flux's
- *    kinds, whose controllers move it when they succeed, nor of KServe's LLMInferenceService, which nobody moves;
+ *    kinds, whose controllers move it when they succeed, nor of LLMInferenceServices, whose nobody moves, and
+ *    VirtualMachines, whose is that of their last start;
  *  - the kind always publishes it (a table) and has no status at all;
  *  - KServe's InferenceService, whose observedGeneration is copied from a child: Ready=True is believed when a
  *    condition moved since the last write, else 30 s after it (kserve#6081).
@@ -25,7 +26,8 @@
  * status.conditions, and in each of status.parents, .listeners and .ancestors (Gateway API).
  *
  * Of an object whose controller is told to rest (spec.suspend or spec.paused true, the annotations of Cluster API and
- * Strimzi) only a Healthy from an old status is not believed: such controllers do not observe new generations.
+ * Strimzi) only a Healthy from an old status is not believed: such controllers do not observe new generations. Nor does
+ * the one of HorizontalPodAutoscalers while something is wrong.
  *
  * A script that ran out of time or memory is in quarantine: its rule answers Unknown, without running it, until its
  * text changes (health_rules_inherit() takes the quarantine along).

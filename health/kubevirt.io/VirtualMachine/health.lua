@@ -1,17 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
--- status.printableStatus decides, once the generation is observed. A machine that is stopped because it shall be, or
--- whose start is left to people, is Suspended.
+-- status.printableStatus decides. status.observedGeneration is that of the machine's last start, which a change that
+-- takes a restart leaves behind: it says nothing here. A machine that is stopped because it shall be, or whose start is
+-- left to people, is Suspended.
 local t = require("truce")
 
 local spec, status = t.table(obj.spec), t.status(obj)
 local state = t.text(status.printableStatus, "waiting for KubeVirt")
-if status.observedGeneration ~= nil and t.stale(obj) then
-  return t.unobserved(obj)
-end
 if state == "Running" then
   local ready = t.condition(obj, "Ready")
   if ready and ready.status ~= "True" then
     return t.progressing("Running, " .. t.says(ready))
+  end
+  if t.is(obj, "RestartRequired") then
+    return t.healthy("Running, what was changed takes a restart")
   end
   return t.healthy()
 end

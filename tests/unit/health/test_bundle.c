@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "health/builtin.h"
 #include "health/bundle.h"
 
 #define FILE_MAX_BYTES (1024 * 1024)
@@ -106,6 +107,16 @@ static void every_rule_is_found_by_its_kind(void **state) {
         }
 }
 
+/* A kind has one rule: what is in C has none in Lua. */
+static void no_rule_is_there_twice(void **state) {
+        struct str group, kind, text;
+
+        (void)state;
+        for (size_t i = 0; health_bundled_at(i, &group, &kind, &text); i++)
+                if (builtin_find(group, kind))
+                        fail_msg("%.*s/%.*s is built in", STR_FMT(group), STR_FMT(kind));
+}
+
 static void what_is_compiled_is_taken_over(void **state) {
         _cleanup_(health_rules_unrefp) struct health_rules *old = health_rules_new();
         _cleanup_(health_rules_unrefp) struct health_rules *next = health_rules_new();
@@ -126,7 +137,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(files_are_carried_as_they_are),    cmocka_unit_test(every_text_compiles),
                 cmocka_unit_test(every_rule_takes_an_empty_object), cmocka_unit_test(every_rule_is_found_by_its_kind),
-                cmocka_unit_test(what_is_compiled_is_taken_over),
+                cmocka_unit_test(no_rule_is_there_twice),           cmocka_unit_test(what_is_compiled_is_taken_over),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,9 @@ static void mutate(struct health_rules *r, const struct value *object, uint64_t 
                 health_judge(r, &q, a, &h);
                 health_judge(r, &q, a, &again);
                 assert_sound(&h);
-                assert_true(h.code == again.code && str_eq(h.message, again.message));
+                if (h.code != again.code || !str_eq(h.message, again.message))
+                        fail_msg("%s: %s \"%.*s\", then %s \"%.*s\"", h.rule, health_name(h.code), STR_FMT(h.message),
+                                 health_name(again.code), STR_FMT(again.message));
                 (void)health_marks_of(q.object);
                 (void)health_publishes_generation(q.object);
         }
