@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by the phase (v1beta1) or state (v1alpha1); the conditions give the words. Facts: nvidia.com. Ready means
--- that the deployment is written and waits to be applied by hand, Deployed that it runs.
+-- Decided by the phase (v1beta1) or state (v1alpha1); the conditions give the words. Facts: nvidia.com. A phase Ready
+-- means that the deployment is generated and, without autoApply, waits for a person; a state Ready that it runs.
 local t = require("truce")
 
 local STEPS = { "Validation", "Profiling", "SpecGenerated", "DeploymentReady", "Succeeded" }
@@ -28,11 +28,12 @@ end
 if phase == "DeploymentDeleted" then
   return t.suspended("its deployment was deleted and is not made again")
 end
-if phase == "Deployed" then
-  return t.healthy(string.format("deployed as %s", t.text(status.dgdName, "a DynamoGraphDeployment")))
+if phase == "Deployed" or status.state == "Ready" then
+  local name = t.text(status.dgdName) or t.text(t.get(status, "deployment", "name"))
+  return t.healthy("deployed as " .. (name or "a DynamoGraphDeployment"))
 end
-if phase == "Ready" then
-  return t.healthy("the deployment is generated")
+if phase == "Ready" and t.get(obj, "spec", "autoApply") ~= true then
+  return t.healthy("the deployment is generated, to be applied by a person")
 end
 local sub = t.text(status.profilingPhase)
 if phase == "Profiling" and sub then
