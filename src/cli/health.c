@@ -46,10 +46,19 @@ const struct option_group cli_health_flags = { "Health", health_options, ARRAY_L
 
 /* ---- judging and printing ---- */
 
+/* What a rule prints is for who writes it. */
+static void say_printed(void *ctx, struct str line) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+
+        (void)ctx;
+        session_say(arena_strf(a, "print: %.*s", STR_FMT(line)));
+}
+
 void health_verb_judge(const struct health_verb *v, const struct value *object, int64_t now_ms, struct arena *a,
                        struct health *ret) {
-        health_judge(v->session.config->health,
-                     &(struct health_question){ .object = object, .now_ms = now_ms, .guard = v->flags.guard }, a, ret);
+        struct health_question q = { .object = object, .now_ms = now_ms, .guard = v->flags.guard, .print = say_printed };
+
+        health_judge(v->session.config->health, &q, a, ret);
 }
 
 static const struct value *value_of(const struct health_row *rows, size_t count, bool as_list, struct arena *a) {

@@ -10,7 +10,8 @@
 #include "health/rules.h"
 #include "kube/gvk.h"
 
-#define TEXT_MAX_BYTES (64 * 1024)
+#define PRINTED_MAX_BYTES (512 * 1024) /* LUA_MAX_PRINTED_BYTES, escaped */
+#define TEXT_MAX_BYTES    (1024 * 1024)
 
 /* A health.lua that was found. */
 struct own_rule {
@@ -134,16 +135,25 @@ static struct lua_coverage *coverage_for(const struct running *r, struct gvk gvk
         return coverage_of(r->t->coverage, own ? own->file : str_from(view.name), view.text);
 }
 
+static void on_print(void *printed, struct str line) {
+        buf_addc(printed, "\nprint: ");
+        text_add(printed, line);
+}
+
+/* `printed` gets what the rule prints, a line each, each behind a line feed. */
 static void judge(const struct running *r, const struct suite_health_case *c, const struct value *object,
-                  struct arena *a, struct health *ret) {
-        health_judge(r->rules,
-                     &(struct health_question){
-                             .object = object,
-                             .now_ms = c->has_now ? c->now_ms : r->t->now_ms,
-                             .guard = c->guard,
-                             .coverage = coverage_for(r, gvk_from(value_text(value_getc(object, "apiVersion")),
-                                                                  value_text(value_getc(object, "kind")))) },
-                     a, ret);
+                  struct buf *printed, struct arena *a, struct health *ret) {
+        struct gvk gvk = gvk_from(value_text(value_getc(object, "apiVersion")), value_text(value_getc(object, "kind")));
+        struct health_question q = {
+                .object = object,
+                .now_ms = c->has_now ? c->now_ms : r->t->now_ms,
+                .guard = c->guard,
+                .coverage = coverage_for(r, gvk),
+                .print = on_print,
+                .print_ctx = printed,
+        };
+
+        health_judge(r->rules, &q, a, ret);
 }
 
 static struct str said_by(const struct running *r, const struct health *got) {
@@ -154,7 +164,7 @@ static struct str said_by(const struct running *r, const struct health *got) {
         return arena_str(r->a, rule.n ? rule : STR("no rule"));
 }
 
-static void explain(const struct running *r, size_t folder, const struct suite_health_case *c,
+static void explain(const struct running *r, size_t folder, const struct suite_health_case *c, struct str printed,
                     struct report_case *ret) {
         _cleanup_(buf_done) struct buf text = buf_make(TEXT_MAX_BYTES);
         const struct own_rule *beside = &r->own[folder];
@@ -167,12 +177,14 @@ static void explain(const struct running *r, size_t folder, const struct suite_h
         text_add(&text, ret->rule);
         if (beside->text.n && !c->guard && own_rule_named(r, ret->rule) != beside)
                 buf_addc(&text, ", not by the rule beside the suite");
+        buf_add(&text, printed);
         ret->complaints = arena_str(r->a, buf_str(&text));
 }
 
 static void run_case(const struct running *r, size_t folder, const struct suite_health_case *c,
                      struct report_case *ret) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(buf_done) struct buf printed = buf_make(PRINTED_MAX_BYTES);
         const struct value *object;
         struct health got = { 0 };
         struct err err;
@@ -182,13 +194,13 @@ static void run_case(const struct running *r, size_t folder, const struct suite_
                 ret->complaints = arena_strf(r->a, "%.*s:%u: %s", STR_FMT(ret->file), c->line, err.msg);
                 return;
         }
-        judge(r, c, object, a, &got);
+        judge(r, c, object, &printed, a, &got);
         ret->wanted = (struct report_health){ str_from(health_name(c->code)), arena_str(r->a, c->message) };
         ret->got = (struct report_health){ str_from(health_name(got.code)), arena_str(r->a, got.message) };
         ret->rule = said_by(r, &got);
         ret->result = got.code == c->code && str_eq(got.message, c->message) ? REPORT_PASSED : REPORT_FAILED;
         if (ret->result == REPORT_FAILED)
-                explain(r, folder, c, ret);
+                explain(r, folder, c, buf_str(&printed), ret);
 }
 
 static void report_one(const struct running *r, size_t folder, struct str file, const struct suite_health_case *c) {

@@ -133,6 +133,15 @@ objects_of_files_are_judged_without_a_cluster() {
 	assert_eq ConfigMap "$(BODY=$OUT field 2.kind)"
 }
 
+what_a_rule_prints_goes_to_standard_error() {
+	sed -i '1i print(obj.metadata.name)' "$WORK/rules/shop.example.io/Queue/health.lua"
+	offline -f "$WORK/queues.yaml" --health-dir "$WORK/rules" --no-guard
+	says 'truce: print: a'
+	RC=0
+	OUT=$("$TRUCE" health -f "$WORK/queues.yaml" --health-dir "$WORK/rules" --no-guard -o json 2>/dev/null) || RC=$?
+	assert_eq a "$(BODY=$OUT field 0.name)"
+}
+
 rules_of_argocd_cm_are_honoured() {
 	cat >"$WORK/argocd-cm.yaml" <<-'END'
 		apiVersion: v1
@@ -212,6 +221,7 @@ a_watch_begins_with_what_is_missing() {
 
 begin
 run_cases an_object_of_the_cluster_is_judged what_is_not_well_ends_with_1 what_is_not_there_cannot_be_judged \
-	objects_of_files_are_judged_without_a_cluster rules_of_argocd_cm_are_honoured a_rule_that_fails_is_named_with_its_line \
+	objects_of_files_are_judged_without_a_cluster what_a_rule_prints_goes_to_standard_error \
+	rules_of_argocd_cm_are_honoured a_rule_that_fails_is_named_with_its_line \
 	what_is_no_object_is_told each_change_is_printed_until_interrupted a_watch_begins_with_what_is_missing
 sandbox_end

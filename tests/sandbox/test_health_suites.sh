@@ -268,6 +268,18 @@ the_guard_and_the_time_are_the_case_s() {
 	says 'judged by the freshness guard'
 }
 
+what_a_rule_prints_is_shown_with_a_case_that_failed() {
+	begin
+	sed -i '1i print("the object is", obj.metadata.name)' "$RULES/shop.example.io/Queue/health.lua"
+	judged 0
+	case $OUT in
+	*print*) fail 'it is shown with a case that passed' ;;
+	esac
+	sed -i 's/1 of 3/2 of 3/' "$RULES/shop.example.io/Queue/health_test.yaml"
+	judged 1
+	says 'print: the object is\torders'
+}
+
 # All of it is about text that a machine has to read.
 odd() {
 	begin
@@ -391,5 +403,5 @@ run_cases a_suite_that_holds_is_ok what_is_not_as_wanted_is_told what_cannot_be_
 	the_others_are_run_all_the_same a_second_rule_for_a_kind_is_told keys_are_known_in_any_case no_answer_is_no_health \
 	samples_are_read_as_they_are globs_and_exact_rules_live_side_by_side core_kinds_and_rules_of_truce_are_tested \
 	suites_of_actions_are_passed_over both_kinds_of_suites_are_found_together the_guard_and_the_time_are_the_case_s \
-	tap_is_tap junit_is_junit json_is_json coverage_names_the_lines_that_were_run \
+	what_a_rule_prints_is_shown_with_a_case_that_failed tap_is_tap junit_is_junit json_is_json coverage_names_the_lines_that_were_run \
 	a_return_that_no_case_reaches_is_found the_example_is_as_docs_say
