@@ -5,32 +5,73 @@
 
 #include "base/limits.h"
 
+#define RUN_LONGEST_TIMES 4
 /* Instructions between two looks at the clock: some 10 µs. */
 #define RUN_INTERVAL 1000
 /* The same for each byte of the longest string: an instruction needs up to 20 ns a byte. */
 #define RUN_INTERVAL_BYTES      (1024 * 1024)
 #define RUN_FIRST_COLLECT_BYTES (2 * 1024 * 1024)
-#define RUN_WORK_PER_BLOCK      20
-#define RUN_BYTES_PER_NS        8
+#define RUN_LAST_COLLECT_SHARE  16
+/*
+ * Values that a function has on its stack when that is to grow. Some of what Lua does there is quadratic in their
+ * number, without an instruction in between: the call of a table that is called by calling itself.
+ */
+#define RUN_MAX_VALUES     16000
+#define RUN_STACK_BYTES    (64 * 1024) /* less is never for the stack of so many */
+#define DEEP_CALLS         1000        /* who was out of memory this deep has called too much */
+#define PLACE_MAX_LEVELS   20
+#define RUN_WORK_PER_BLOCK 20
+#define RUN_BYTES_PER_NS   8
 
 static const char metatables_key;
 
-static int64_t clock_ns(void) {
+static int64_t clock_ns(clockid_t clock) {
         struct timespec now;
 
-        clock_gettime(CLOCK_MONOTONIC, &now);
+        clock_gettime(clock, &now);
         return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+/* The place that the script has come to. Allocates nothing, so it may be looked for from anywhere. */
+static void note_place(struct run *r) {
+        lua_Debug ar;
+
+        for (int level = 0; level < PLACE_MAX_LEVELS && r->current && lua_getstack(r->current, level, &ar); level++) {
+                if (!lua_getinfo(r->current, "Sl", &ar) || ar.currentline <= 0)
+                        continue;
+                snprintf(r->ended_in, sizeof r->ended_in, "%s", ar.short_src);
+                r->ended_line = ar.currentline;
+                return;
+        }
+}
+
 void run_leave(struct run *r, enum err_code code) {
+        lua_Debug ar;
+
         r->ended = code;
+        r->ended_deep = r->current && lua_getstack(r->current, DEEP_CALLS, &ar);
+        note_place(r);
         longjmp(r->out, 1);
 }
 
+/* A script that is not let run is not to blame for it. */
 void run_check_time(struct run *r) {
+        int64_t now_ns = clock_ns(CLOCK_MONOTONIC), used_ns;
+
         r->work = 0;
-        if (clock_ns() >= r->deadline_ns)
+        if (now_ns < r->look_ns)
+                return;
+        used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - r->cpu_begin_ns;
+        if (used_ns >= r->max_ns / 2 || now_ns >= r->begin_ns + RUN_LONGEST_TIMES * r->max_ns)
                 run_leave(r, ERR_TIMEOUT);
+        r->look_ns = now_ns + r->max_ns / 2 - used_ns;
+}
+
+static void begin_time(struct run *r, int64_t max_ms) {
+        r->max_ns = max_ms * INT64_C(1000000);
+        r->begin_ns = clock_ns(CLOCK_MONOTONIC);
+        r->cpu_begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        r->look_ns = r->begin_ns + r->max_ns;
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
@@ -48,6 +89,8 @@ static void *allocate(void *ctx, void *block, size_t old, size_t n) {
                 return NULL;
         }
         run_charge(r, RUN_WORK_PER_BLOCK + n / RUN_BYTES_PER_NS);
+        if (n >= RUN_STACK_BYTES && r->current && lua_gettop(r->current) > RUN_MAX_VALUES)
+                run_leave(r, ERR_LIMIT);
         /* Of a new block `old` is what it is for. */
         note_block(r, n, !block && old == LUA_TSTRING);
         p = block ? memory_resize(&r->memory, block, old, n) : memory_alloc(&r->memory, n);
@@ -107,13 +150,6 @@ static void cover(struct run *r, lua_State *L, lua_Debug *ar) {
                 c->lines[line] = 1;
 }
 
-static void note_place(struct run *r, lua_State *L, lua_Debug *ar) {
-        if (!lua_getinfo(L, "Sl", ar) || ar->currentline <= 0)
-                return;
-        snprintf(r->ended_in, sizeof r->ended_in, "%s", ar->short_src);
-        r->ended_line = ar->currentline;
-}
-
 static void forget_weakness(lua_State *L, int metatable) {
         static const char *const fields[] = { "__mode", "__gc" };
 
@@ -141,10 +177,13 @@ static void collect(struct run *r, lua_State *L) {
         lua_pop(L, 1);
         lua_gc(L, LUA_GCCOLLECT);
 
-        /* As much again as is in use, and never more than half of what is left. */
-        size_t used = r->memory.used_bytes, left = (r->memory.max_bytes - used) / 2;
+        /* As much again as is in use, or half of what is left; or there will be no end of collecting, for nothing. */
+        size_t used = r->memory.used_bytes, left = r->memory.max_bytes - used;
         size_t more = used > RUN_FIRST_COLLECT_BYTES ? used : RUN_FIRST_COLLECT_BYTES;
-        r->collect_at_bytes = used + (more < left ? more : left);
+        more = more < left / 2 ? more : left / 2;
+        if (more < r->memory.max_bytes / RUN_LAST_COLLECT_SHARE)
+                more = r->memory.max_bytes / RUN_LAST_COLLECT_SHARE;
+        r->collect_at_bytes = used + more;
         set_hook(r);
 }
 
@@ -155,11 +194,7 @@ static void hook(lua_State *L, lua_Debug *ar) {
                 cover(r, L, ar);
                 return;
         }
-        r->work = 0;
-        if (clock_ns() >= r->deadline_ns) {
-                note_place(r, L, ar);
-                run_leave(r, ERR_TIMEOUT);
-        }
+        run_check_time(r);
         if (r->collect)
                 collect(r, L);
 }
@@ -237,15 +272,18 @@ static int evaluate(struct run *r, struct err *err) {
 static int explain_end(const struct run *r, struct err *err) {
         size_t from;
         const char *name = r->call->script->name, *whole = message_uncut(name, r->ended_in, &from);
+        char place[LUA_MAX_MESSAGE_BYTES + LUA_IDSIZE];
 
-        if (r->ended == ERR_LIMIT)
-                return err_set(err, ERR_LIMIT, "%s: needs more than %zu KiB of memory", name,
-                               r->memory.max_bytes / KIB);
-        int64_t ms = r->call->max_ms > 0 ? r->call->max_ms : LUA_MAX_MS;
-        if (!r->ended_line)
-                return err_set(err, ERR_TIMEOUT, "%s: not done after %lld ms", name, (long long)ms);
-        return err_set(err, ERR_TIMEOUT, "%s%s:%d: not done after %lld ms", whole, r->ended_in + from, r->ended_line,
-                       (long long)ms);
+        if (r->ended_line)
+                snprintf(place, sizeof place, "%s%s:%d", whole, r->ended_in + from, r->ended_line);
+        else
+                snprintf(place, sizeof place, "%s", name);
+        if (r->ended == ERR_TIMEOUT)
+                return err_set(err, ERR_TIMEOUT, "%s: not done after %lld ms", place, (long long)(r->max_ns / 1000000));
+        if (r->ended_deep)
+                return err_set(err, ERR_LIMIT, "%s: more than %d calls inside of each other take all its memory", place,
+                               DEEP_CALLS);
+        return err_set(err, ERR_LIMIT, "%s: needs more than %zu KiB of memory", place, r->memory.max_bytes / KIB);
 }
 
 int lua_script_run(const struct lua_call *call, struct arena *a, const struct value **ret, struct err *err) {
@@ -255,7 +293,7 @@ int lua_script_run(const struct lua_call *call, struct arena *a, const struct va
         r.collect_at_bytes = RUN_FIRST_COLLECT_BYTES;
         if (r.collect_at_bytes > r.memory.max_bytes / 2)
                 r.collect_at_bytes = r.memory.max_bytes / 2;
-        r.deadline_ns = clock_ns() + (call->max_ms > 0 ? call->max_ms : LUA_MAX_MS) * INT64_C(1000000);
+        begin_time(&r, call->max_ms > 0 ? call->max_ms : LUA_MAX_MS);
 
         int result;
         if (setjmp(r.out) == 0)

@@ -41,12 +41,14 @@ struct run {
         const struct value *result;
         size_t result_values, result_bytes;
         jmp_buf out;
-        int ended;      /* TIMEOUT or LIMIT */
-        int ended_line; /* of the file `ended_in`; 0: not known */
+        int ended;       /* TIMEOUT or LIMIT */
+        bool ended_deep; /* in many calls */
+        int ended_line;  /* of the file `ended_in`; 0: not known */
         char ended_in[LUA_IDSIZE];
         struct memory memory;
         lua_State *current; /* the coroutine that runs; NULL while the state is made */
-        int64_t deadline_ns;
+        int64_t begin_ns, cpu_begin_ns, max_ns;
+        int64_t look_ns;         /* it cannot be out of time before */
         uint64_t work;           /* about ns since the clock was looked at */
         size_t longest_bytes;    /* of all strings */
         size_t collect_at_bytes; /* of memory in use */

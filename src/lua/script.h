@@ -32,21 +32,8 @@
 #ifndef TRUCE_LUA_SCRIPT_H
 #define TRUCE_LUA_SCRIPT_H
 
+#include "base/limits.h" /* LUA_MAX_… */
 #include "base/value.h"
-
-#define LUA_MAX_MEMORY_BYTES (16 * 1024 * 1024)
-#define LUA_MAX_MS           1000
-#define LUA_MAX_SCRIPT_BYTES (256 * 1024)
-#define LUA_MAX_LOADED_BYTES (64 * 1024) /* of one load(): parsing is not interrupted */
-#define LUA_MAX_STRING_BYTES                                                                                           \
-        (4 * 1024 * 1024)                 /* one step on it takes some 10 ms at worst; etcd holds 1.5 MiB an object */
-#define LUA_MAX_LINE          1000000     /* a script's first line in its file */
-#define LUA_MAX_MESSAGE_BYTES 1024        /* an error's text */
-#define LUA_MAX_PRINTED_BYTES (64 * 1024) /* of one evaluation */
-/* What may be returned. Argo CD's contract needs one table of two strings. */
-#define LUA_MAX_RETURNED_VALUES 10000
-#define LUA_MAX_RETURNED_BYTES  (1024 * 1024)
-#define LUA_MAX_RETURNED_DEPTH  64
 
 /* Compiled once, immutable, counted atomically. */
 struct lua_script;
@@ -81,9 +68,13 @@ struct lua_call {
         bool open_libs;             /* useOpenLibs */
         const struct lua_module *modules;
         size_t module_count;
-        int64_t now_s;                             /* Unix seconds: os.time(), os.date() */
-        size_t max_memory_bytes;                   /* 0: LUA_MAX_MEMORY_BYTES */
-        int64_t max_ms;                            /* of the wall; 0: LUA_MAX_MS */
+        int64_t now_s;           /* Unix seconds: os.time(), os.date() */
+        size_t max_memory_bytes; /* 0: LUA_MAX_MEMORY_BYTES */
+        /*
+         * Of the wall; 0: LUA_MAX_MS. While others have the processor, up to four times as much: no script is to blame
+         * for what it was not let do.
+         */
+        int64_t max_ms;
         struct lua_coverage *coverage;             /* NULL: none */
         void (*print)(void *ctx, struct str line); /* what the script prints, a line at a time; NULL: dropped */
         void *print_ctx;

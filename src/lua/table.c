@@ -6,7 +6,7 @@
 #include "lua/run_impl.h"
 
 #define NS_PER_ITEM 10
-#define UNPACK_MAX  200000 /* a place on the stack takes 16 bytes, twice while it grows */
+#define UNPACK_MAX  10000 /* a place on the stack takes 16 bytes (RUN_MAX_VALUES, run.c) */
 
 static lua_Integer check_length(lua_State *L) {
         luaL_checktype(L, 1, LUA_TTABLE);

@@ -255,7 +255,24 @@ static void out_of_memory_is_final(void **state) {
         assert_int_equal(lua_test_err.code, ERR_LIMIT);
         assert_string_equal(
                 run("while true do pcall(function() local t = {} while true do t[#t + 1] = {} end end) end"),
-                "rule.lua: needs more than 16384 KiB of memory");
+                "rule.lua:1: needs more than 16384 KiB of memory");
+        assert_int_equal(lua_test_err.code, ERR_LIMIT);
+}
+
+static void calls_that_do_not_end_are_told(void **state) {
+        (void)state;
+        assert_string_equal(run("local function f()\n return 1 + f()\nend\nreturn f()"),
+                            "rule.lua:2: more than 1000 calls inside of each other take all its memory");
+        assert_int_equal(lua_test_err.code, ERR_LIMIT);
+        assert_string_equal(run("local function f(n) return n == 0 and 0 or 1 + f(n - 1) end return f(3000)"), "3000");
+}
+
+static void a_string_has_a_size(void **state) {
+        (void)state;
+        assert_string_equal(run("return #string.rep('x', 4 * 1024 * 1024)"), "4194304");
+        assert_string_equal(run("return #string.rep('x', 4 * 1024 * 1024 + 1)"), "rule.lua:1: resulting string too large");
+        assert_string_equal(run("local s = string.rep('x', 2 * 1024 * 1024) return #(s .. s)"), "4194304");
+        run("local s = string.rep('x', 2 * 1024 * 1024) return #(s .. s .. string.rep('x', 100))");
         assert_int_equal(lua_test_err.code, ERR_LIMIT);
 }
 
@@ -472,6 +489,8 @@ int main(void) {
                 cmocka_unit_test(a_script_has_a_size),
                 cmocka_unit_test(out_of_time_is_final),
                 cmocka_unit_test(out_of_memory_is_final),
+                cmocka_unit_test(calls_that_do_not_end_are_told),
+                cmocka_unit_test(a_string_has_a_size),
                 cmocka_unit_test(garbage_is_collected),
                 cmocka_unit_test(what_reaches_outside_is_not_there),
                 cmocka_unit_test(lua_5_1_is_there),

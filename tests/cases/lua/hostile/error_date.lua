@@ -1,0 +1,3 @@
+-- error: a date format that C does not define
+-- says: invalid conversion specifier
+return os.date("%Ez")

@@ -1,0 +1,3 @@
+-- error: an integer divided by nothing
+-- says: attempt to divide by zero
+return 1 // 0

@@ -1,0 +1,3 @@
+-- error: the same for its rest
+-- says: attempt to perform 'n
+return math.mininteger % 0

@@ -1,0 +1,3 @@
+-- error: an error that is nothing
+-- says: raised a nil
+error(nil)

@@ -1,0 +1,3 @@
+-- error: an error that is a table
+-- says: raised a table
+error({status = "Healthy"})

@@ -1,0 +1,3 @@
+-- error: where something is in memory
+-- says: invalid conversion
+return string.format("%p", {})

@@ -1,0 +1,3 @@
+-- error: what printf() writes to
+-- says: invalid conversion
+return string.format("%n", 1)

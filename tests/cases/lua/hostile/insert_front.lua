@@ -1,0 +1,2 @@
+-- timeout or limit: each insertion moves all
+local t = {} while true do table.insert(t, 1, 0) end

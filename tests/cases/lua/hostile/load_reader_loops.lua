@@ -1,0 +1,2 @@
+-- timeout: source that never comes
+return load(function() while true do end end)

@@ -1,0 +1,2 @@
+-- timeout: the plainest loop
+while true do end

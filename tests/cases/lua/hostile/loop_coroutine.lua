@@ -1,0 +1,3 @@
+-- timeout: in a coroutine, which has a hook of its own
+coroutine.resume(coroutine.create(function() while true do end end))
+return true

@@ -1,0 +1,2 @@
+-- timeout: a loop that counts to infinity
+for i = 1, math.huge do end

@@ -1,0 +1,2 @@
+-- timeout: without a loop statement
+::again:: goto again

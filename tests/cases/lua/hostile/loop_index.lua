@@ -1,0 +1,3 @@
+-- timeout: __index never returns
+local t = setmetatable({}, {__index = function() while true do end end})
+return t.status

@@ -1,0 +1,2 @@
+-- timeout: a generic for whose iterator is written in C and never ends
+for _ in collectgarbage do end

@@ -1,0 +1,2 @@
+-- timeout: __pairs never ends
+for _ in pairs(setmetatable({}, {__pairs = function() return function() return 1 end end})) do end

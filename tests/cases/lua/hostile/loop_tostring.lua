@@ -1,0 +1,2 @@
+-- timeout: __tostring never returns
+return tostring(setmetatable({}, {__tostring = function() while true do end end}))

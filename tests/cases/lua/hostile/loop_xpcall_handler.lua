@@ -1,0 +1,2 @@
+-- timeout: an error handler that never returns
+xpcall(error, function() while true do end end)

@@ -1,0 +1,2 @@
+-- limit: coroutines
+local t = {} while true do t[#t + 1] = coroutine.create(function() end) end

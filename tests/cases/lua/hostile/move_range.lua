@@ -1,0 +1,2 @@
+-- timeout: a range that is no list
+return table.move({}, 1, math.maxinteger - 1, 2)

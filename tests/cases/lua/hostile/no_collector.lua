@@ -1,0 +1,3 @@
+-- error: the collector is not to be stopped
+-- says: invalid option
+collectgarbage("stop")

@@ -1,0 +1,3 @@
+-- error: nothing is dumped
+-- says: attempt to call a nil value
+return string.dump(function() end)

@@ -1,0 +1,3 @@
+-- error: nor to be tuned
+-- says: invalid option
+collectgarbage("generational")

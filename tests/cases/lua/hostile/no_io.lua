@@ -1,0 +1,3 @@
+-- error: no files
+-- says: attempt to index a nil value (global 'io')
+return io.open("/etc/passwd")

@@ -1,0 +1,3 @@
+-- error: no packages
+-- says: attempt to index a nil value (global 'package')
+return package.loadlib("libc.so.6", "*")

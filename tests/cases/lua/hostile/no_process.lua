@@ -1,0 +1,3 @@
+-- error: no processes
+-- says: attempt to call a nil value (field 'execute')
+return os.execute("true")

@@ -1,0 +1,3 @@
+-- error: nor to be set
+-- says: table expected
+setmetatable("", {})

@@ -1,0 +1,3 @@
+-- error: the main chunk cannot be left
+-- says: attempt to yield from outside a coroutine
+coroutine.yield(1)

@@ -1,0 +1,3 @@
+-- error: collecting weak tables is quadratic
+-- says: __mode is not allowed
+setmetatable({}, {__mode = "k"})

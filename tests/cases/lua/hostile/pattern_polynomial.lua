@@ -1,0 +1,2 @@
+-- timeout: a few stars on a long string
+return string.match(string.rep("x", 100000), ".*.*.*.*y")

@@ -1,0 +1,3 @@
+-- error: more captures than there may be
+-- says: too many captures
+return string.find("a", string.rep("()", 100))

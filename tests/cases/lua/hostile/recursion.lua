@@ -1,0 +1,3 @@
+-- limit: a function that calls itself
+local function f() return 1 + f() end
+return f()

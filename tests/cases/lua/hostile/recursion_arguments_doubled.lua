@@ -1,0 +1,3 @@
+-- limit or error or timeout: twice as many each time
+local function f(...) return f(table.unpack({...}), ...) end
+return f(1, 2, 3)

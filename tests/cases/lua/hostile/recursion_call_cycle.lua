@@ -1,0 +1,3 @@
+-- limit or error: a table that is called by calling itself
+local t = {} setmetatable(t, {__call = t})
+return t()

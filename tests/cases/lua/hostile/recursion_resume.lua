@@ -1,0 +1,4 @@
+-- returns: the same, caught
+local function f() return coroutine.resume(coroutine.create(f)) end
+f()
+return true

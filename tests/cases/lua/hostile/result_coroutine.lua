@@ -1,0 +1,3 @@
+-- error: nor is this
+-- says: which is no data
+return coroutine.create(print)

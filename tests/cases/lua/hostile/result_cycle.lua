@@ -1,0 +1,3 @@
+-- limit: what is returned contains itself
+local t = {} t.t = t
+return t

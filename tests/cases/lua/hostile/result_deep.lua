@@ -1,0 +1,3 @@
+-- limit: what is returned is deep
+local t = {} for i = 1, 100000 do t = {t} end
+return t

@@ -1,0 +1,3 @@
+-- error: what is returned is no data
+-- says: which is no data
+return {status = print}
