@@ -3,7 +3,7 @@
 -- are an autoscaler's; 0 of them is an intended idle state.
 local t = require("truce")
 
-local ERRORS_S = 60
+local ERRORS_S = 60 -- an error is news only behind the first minute of an update: until then it mostly goes by
 
 local late = t.unobserved(obj)
 if late then
@@ -18,11 +18,16 @@ if t.is(obj, "MinAvailableBreached") then
   return t.degraded(string.format("%s (%s of %s ready)", t.says(t.condition(obj, "MinAvailableBreached")),
     t.number(status.readyReplicas, 0), want))
 end
+local progress = t.table(status.updateProgress)
 local errors = t.table(status.lastErrors)
 if #errors > 0 then
-  local e = errors[#errors]
-  return t.patience(t.get(e, "observedAt"), ERRORS_S,
-    string.format("%s: %s", t.text(t.get(e, "code"), "error"), t.text(t.get(e, "description"), "of its controller")))
+  local e, begun = errors[#errors], progress.updateStartedAt or t.get(obj, "metadata", "creationTimestamp")
+  local says = string.format("%s: %s", t.text(t.get(e, "code"), "error"), t.text(t.get(e, "description"), "no words"))
+  local age = t.age(begun)
+  if age and age < ERRORS_S then
+    return t.again(t.progressing(says), ERRORS_S - age)
+  end
+  return t.degraded(says)
 end
 local gated = t.number(status.scheduleGatedReplicas, 0)
 if gated > 0 then
@@ -31,7 +36,6 @@ end
 if t.is(obj, "PodCliqueScheduled", "False") then
   return t.progressing(t.named(t.condition(obj, "PodCliqueScheduled")))
 end
-local progress = t.table(status.updateProgress)
 if progress.updateStartedAt and not progress.updateEndedAt then
   return t.progressing(string.format("rolling out: %s of %s pods updated", t.number(status.updatedReplicas, 0), want))
 end

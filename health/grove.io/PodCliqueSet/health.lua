@@ -3,7 +3,7 @@
 -- grove.io/v1alpha1. An update without updateEndedAt runs; a breach of its deadline is UpdateInProgress=Unknown.
 local t = require("truce")
 
-local ERRORS_S = 60
+local ERRORS_S = 60 -- an error is news only behind the first minute of an update: until then it mostly goes by
 
 local late = t.unobserved(obj)
 if late then
@@ -11,17 +11,21 @@ if late then
 end
 local status = t.status(obj)
 local want = t.number(t.get(obj, "spec", "replicas"), 0)
+local progress = t.table(status.updateProgress)
 local errors = t.table(status.lastErrors)
 if #errors > 0 then
-  local e = errors[#errors]
-  return t.patience(t.get(e, "observedAt"), ERRORS_S,
-    string.format("%s: %s", t.text(t.get(e, "code"), "error"), t.text(t.get(e, "description"), "of its controller")))
+  local e, begun = errors[#errors], progress.updateStartedAt or t.get(obj, "metadata", "creationTimestamp")
+  local says = string.format("%s: %s", t.text(t.get(e, "code"), "error"), t.text(t.get(e, "description"), "no words"))
+  local age = t.age(begun)
+  if age and age < ERRORS_S then
+    return t.again(t.progressing(says), ERRORS_S - age)
+  end
+  return t.degraded(says)
 end
 local update = t.condition(obj, "UpdateInProgress")
 if update and update.reason == "ProgressDeadlineExceeded" then
   return t.degraded(t.says(update))
 end
-local progress = t.table(status.updateProgress)
 if progress.updateStartedAt and not progress.updateEndedAt or update and update.status == "True" then
   return t.progressing(string.format("rolling out: %s of %s replicas updated, %s available",
     t.number(status.updatedReplicas, 0), want, t.number(status.availableReplicas, 0)))

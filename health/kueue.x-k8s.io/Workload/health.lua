@@ -28,7 +28,8 @@ end
 local requeued, evicted = t.condition(obj, "Requeued"), t.condition(obj, "Evicted")
 for _, c in ipairs({ t.condition(obj, "DeactivationTarget") or {}, requeued or {}, evicted or {} }) do
   local reason = t.text(c.reason, "")
-  if c.type == "DeactivationTarget" and c.status == "True" or reason:find("RequeuingLimitExceeded", 1, true) then
+  if c.type == "DeactivationTarget" and c.status == "True" or reason:find("RequeuingLimitExceeded", 1, true)
+    or reason:find("^DeactivatedDueTo") then
     return t.degraded(t.named(c))
   end
 end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by the phase; Unknown is a running gang that lost a part. Unschedulable is a failure when it lasts. Facts:
+-- Decided by the phase; Unknown is a running gang that lost a part. Unschedulable is a failure when it lasts; its own
+-- time is written anew each minute, so it counts from the creation, or from when the gang was last Scheduled. Facts:
 -- scheduling.volcano.sh/v1beta1; no generation is published.
 local t = require("truce")
 
@@ -17,6 +18,11 @@ if phase == "Unknown" then
     t.number(t.get(obj, "spec", "minMember"), 0), says and ": " .. says or ""))
 end
 if says then
-  return t.patience(blocked.lastTransitionTime, UNSCHEDULABLE_S, says)
+  local since = t.get(obj, "metadata", "creationTimestamp")
+  local placed = t.get(t.condition(obj, "Scheduled"), "lastTransitionTime")
+  if (t.time(placed) or 0) > (t.time(since) or 0) then
+    since = placed
+  end
+  return t.patience(since, UNSCHEDULABLE_S, says)
 end
 return t.progressing("phase is " .. phase)
