@@ -212,7 +212,7 @@ static struct lua_rule *best_of(struct lua_rule *rules, size_t count, struct str
                 if (rule->literal == rule->pattern.n && str_eq(rule->pattern, subject))
                         return rule;
                 if (rule->literal < rule->pattern.n && (!best || rule->literal > best->literal) &&
-                    glob_match(rule->pattern, subject))
+                    str_starts(subject, str_sub(rule->pattern, 0, rule->literal)) && glob_match(rule->pattern, subject))
                         best = rule;
         }
         return best;
