@@ -27,7 +27,7 @@ enum generation {
 };
 
 static const struct {
-        const char *group, *kind;
+        const char *group, *kind; /* kind NULL: all of the group */
         enum generation generation;
 } kinds[] = {
         { "apps", "Deployment", ALWAYS },
@@ -38,6 +38,10 @@ static const struct {
         /* Kubernetes 1.37 writes it with the counters, which it does not while the target cannot be read. */
         { "autoscaling", "HorizontalPodAutoscaler", WHEN_WELL },
         { "policy", "PodDisruptionBudget", ALWAYS },
+        /* What their operators write when they are done; a failure leaves it behind. */
+        { "ceph.rook.io", NULL, WHEN_WELL },
+        { "postgresql.cnpg.io", NULL, WHEN_WELL },
+        { "rabbitmq.com", "RabbitmqCluster", WHEN_WELL },
         { "leaderworkerset.x-k8s.io", "LeaderWorkerSet", ALWAYS },
         { "disaggregatedset.x-k8s.io", "DisaggregatedSet", ALWAYS },
         { "disaggregatedset.x-k8s.io", "DisaggregatedSetRoleScaler", ALWAYS },
@@ -65,7 +69,7 @@ static enum generation generation_of(const struct value *object) {
         struct str group = slash < 0 ? (struct str){ 0 } : str_sub(version, 0, (size_t)slash);
 
         for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-                if (str_eqc(kind, kinds[i].kind) && str_eqc(group, kinds[i].group))
+                if (str_eqc(group, kinds[i].group) && (!kinds[i].kind || str_eqc(kind, kinds[i].kind)))
                         return kinds[i].generation;
         return str_ends(group, STR(FLUX_GROUPS)) ? OTHERWISE : BY_SHAPE;
 }

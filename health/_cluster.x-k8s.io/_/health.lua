@@ -20,8 +20,6 @@ local function counted()
   local strategy = t.get(obj, "spec", "rollout", "strategy", "type") or t.get(obj, "spec", "strategy", "type")
   local replicas = t.number(status.replicas, 0)
   local up_to_date = status.upToDateReplicas or status.updatedReplicas or replicas
-  local up_to_date = status.upToDateReplicas or status.updatedReplicas or replicas
-  local up_to_date = status.upToDateReplicas or status.updatedReplicas or replicas
   if replicas > wanted then
     return string.format("%s of %s replicas are to go", replicas - wanted, replicas)
   end

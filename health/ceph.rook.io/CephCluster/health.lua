@@ -1,12 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- status.phase says what the operator does, status.ceph what Ceph says of itself: HEALTH_WARN and HEALTH_ERR name
--- their checks.
+-- their checks. status.observedGeneration moves on success only, so that a failure comes before it.
 local t = require("truce")
 
-local late = t.unobserved(obj)
-if late then
-  return late
-end
 local status = t.status(obj)
 local phase, message = t.text(status.phase, "waiting for the operator"), t.text(status.message)
 local health = t.text(t.get(status, "ceph", "health"))
@@ -27,5 +23,9 @@ if health == "HEALTH_WARN" or health == "HEALTH_ERR" then
 end
 if health ~= "HEALTH_OK" then
   return t.progressing("waiting for Ceph's health")
+end
+local late = t.unobserved(obj)
+if late then
+  return late
 end
 return t.healthy()

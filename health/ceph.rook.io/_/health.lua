@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- CephBlockPool, CephFilesystem, CephObjectStore and the like: status.phase, once status.observedGeneration has
--- caught up where it is published.
+-- CephBlockPool, CephFilesystem, CephObjectStore and the like: status.phase. status.observedGeneration, where it is
+-- published, moves on success only, so that a failure comes before it.
 local t = require("truce")
 
 if obj.kind == "CephBucketNotification" or obj.kind == "CephCOSIDriver" then
@@ -8,13 +8,13 @@ if obj.kind == "CephBucketNotification" or obj.kind == "CephCOSIDriver" then
 end
 local status = t.status(obj)
 local phase = t.text(status.phase, "waiting for the operator")
+if phase:find("Fail") or phase == "Error" then
+  return t.degraded(phase)
+end
 if status.observedGeneration ~= nil and t.stale(obj) then
   return t.unobserved(obj)
 end
 if t.contains({ "Ready", "Connected", "Created" }, phase) then
   return t.healthy()
-end
-if phase:find("Fail") or phase == "Error" then
-  return t.degraded(phase)
 end
 return t.progressing(phase)

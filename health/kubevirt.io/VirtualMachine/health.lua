@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- status.printableStatus decides. status.observedGeneration is that of the machine's last start, which a change that
--- takes a restart leaves behind: it says nothing here. A machine that is stopped because it shall be, or whose start is
--- left to people, is Suspended.
+-- takes a restart leaves behind: it says nothing here. A machine that is stopped because it shall be, or whose start
+-- is left to people, is Suspended.
 local t = require("truce")
 
 local spec, status = t.table(obj.spec), t.status(obj)
