@@ -235,7 +235,9 @@ static void read_nested_kind(struct reader *r, const struct value_member *m, uin
                                 str_sub(m->key, (size_t)(slash + 1), m->key.n) };
         struct err err;
 
-        if (glob_check(key.group, &err) < 0 || glob_check(key.kind, &err) < 0)
+        if (key.kind.n == 0)
+                reader_error(r, line_before + m->line, "%s names no kind: <group>/<Kind>, or <Kind> of the core group", where);
+        else if (glob_check(key.group, &err) < 0 || glob_check(key.kind, &err) < 0)
                 reader_error(r, line_before + m->line, "%s: %s", where, err.msg);
         else if (!value_is(m->value, VALUE_MAP) && !value_is(m->value, VALUE_NULL))
                 reader_error(r, line_before + m->line, "%s must be a map, not a %s", where, value_kind_name(m->value->kind));

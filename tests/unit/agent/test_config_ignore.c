@@ -294,6 +294,8 @@ static const struct {
         { "  resource.customizations.ignoreDifferences.Deployment: 'jsonPointers: [/spec]'\n",
           "warning apps.yaml:17: resource.customizations.ignoreDifferences.Deployment: this rule never has an effect: without a "
           "group it is about the core group, and Deployment is in apps; write group: apps\n" },
+        { "  resource.customizations: |\n    apps/:\n      ignoreDifferences: 'jsonPointers: [/spec]'\n",
+          "error apps.yaml:18: resource.customizations: apps/ names no kind: <group>/<Kind>, or <Kind> of the core group\n" },
         { "  resource.customizations: |\n    apps/Deployment:\n      ignoreDifference: x\n",
           "error apps.yaml:19: unknown key resource.customizations: apps/Deployment: ignoreDifference, did you mean "
           "ignoreDifferences?\n" },
