@@ -17,6 +17,9 @@
  */
 #define FLUX_GROUPS ".toolkit.fluxcd.io"
 
+/* Those of Cluster API move it when they succeed, and their conditions say why they do not. */
+#define CAPI_GROUPS "cluster.x-k8s.io"
+
 /* What a kind's status.observedGeneration is worth. */
 enum generation {
         BY_SHAPE,  /* what is there is true */
@@ -71,6 +74,8 @@ static enum generation generation_of(const struct value *object) {
         for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
                 if (str_eqc(group, kinds[i].group) && (!kinds[i].kind || str_eqc(kind, kinds[i].kind)))
                         return kinds[i].generation;
+        if (str_ends(group, STR(CAPI_GROUPS)))
+                return WHEN_WELL;
         return str_ends(group, STR(FLUX_GROUPS)) ? OTHERWISE : BY_SHAPE;
 }
 

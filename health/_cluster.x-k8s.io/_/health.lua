@@ -39,10 +39,6 @@ end
 if t.get(obj, "metadata", "annotations", "cluster.x-k8s.io/paused") ~= nil or t.get(obj, "spec", "paused") == true then
   return t.suspended("paused")
 end
-local late = (wanted or status.observedGeneration ~= nil) and t.unobserved(obj)
-if late then
-  return late
-end
 local failure = t.text(status.failureMessage) or t.text(t.get(status, "deprecated", "v1beta1", "failureMessage"))
 if failure then
   return t.degraded_for_good(failure)
@@ -67,5 +63,10 @@ if decides and decides.status ~= "True" then
 end
 if obj.status == nil or next(status) == nil then
   return t.progressing("waiting for its controller")
+end
+-- It moves on success only: errors come before it.
+local late = (wanted or status.observedGeneration ~= nil) and t.unobserved(obj)
+if late then
+  return late
 end
 return t.healthy()

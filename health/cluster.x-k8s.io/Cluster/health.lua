@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- status.phase says how far it is, the condition Available (contract v1beta2; older: Ready, by its severity) whether
 -- it works. While it is provisioned for the first time, not being available is no error. A paused cluster is
--- Suspended.
+-- Suspended. status.observedGeneration moves on success only: it is read last.
 local t = require("truce")
 
 local status = t.status(obj)
@@ -19,10 +19,6 @@ end
 
 if t.get(obj, "spec", "paused") == true or t.get(obj, "metadata", "annotations", "cluster.x-k8s.io/paused") ~= nil then
   return t.suspended("paused")
-end
-local late = t.unobserved(obj)
-if late then
-  return late
 end
 local failure = t.text(status.failureMessage) or t.text(t.get(status, "deprecated", "v1beta1", "failureMessage"))
 if failure or phase == "Failed" then
@@ -44,7 +40,7 @@ if modern then
   if rolling and rolling.status == "True" then
     return t.progressing(flat(t.says(rolling)))
   end
-  return t.healthy()
+  return t.unobserved(obj) or t.healthy()
 end
 
 local ready = t.condition(obj, "Ready")
@@ -54,4 +50,4 @@ end
 if not ready or ready.status ~= "True" then
   return t.progressing(phase .. (ready and ", " .. t.says(ready) or ""))
 end
-return t.healthy()
+return t.unobserved(obj) or t.healthy()

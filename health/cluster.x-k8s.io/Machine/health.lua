@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- status.phase decides; a machine that failed is not repaired, it is replaced. In phase Running the condition
--- Available (contract v1beta2; older: Ready, by its severity) says whether its node works.
+-- Available (contract v1beta2; older: Ready, by its severity) says whether its node works. status.observedGeneration
+-- moves on success only: it is read last.
 local t = require("truce")
 
 local status = t.status(obj)
@@ -16,10 +17,6 @@ end
 
 if t.get(obj, "metadata", "annotations", "cluster.x-k8s.io/paused") ~= nil then
   return t.suspended("paused")
-end
-local late = t.unobserved(obj)
-if late then
-  return late
 end
 local failure = t.text(status.failureMessage) or t.text(t.get(status, "deprecated", "v1beta1", "failureMessage"))
 if failure or phase == "Failed" then
@@ -37,4 +34,4 @@ end
 if condition and condition.status ~= "True" then
   return t.progressing(says)
 end
-return t.healthy()
+return t.unobserved(obj) or t.healthy()
