@@ -23,6 +23,7 @@
 #define MAX_MS           100
 #define LONG_MAX_MS      50000 /* of those that end otherwise, however busy the machine is */
 #define MAX_MEMORY_BYTES (16 * MIB)
+#define MAX_STACK_BYTES  (1 * MIB) /* of C: script.h */
 #define MAX_FILES        1000
 /* A single step that is not interrupted: two strings of 4 MiB are compared, all memory is collected. */
 #define MORE_MS           200
@@ -36,7 +37,11 @@ static const char *const verdicts[] = { "",
                                         "is no script",
                                         "leaves the next one something" };
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifndef __has_feature /* clang's way of saying it */
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) ||               \
+        __has_feature(thread_sanitizer)
 static const bool sanitized = true;
 #else
 static const bool sanitized = false;
@@ -131,7 +136,11 @@ static int run_in_child(const char *path, struct rusage *ret_usage) {
 
         assert_true(child >= 0);
         if (child == 0) {
+                const struct rlimit stack = { MAX_STACK_BYTES, MAX_STACK_BYTES };
+
                 alarm(100);
+                if (is_measured())
+                        setrlimit(RLIMIT_STACK, &stack);
                 _exit(path ? run_file(path) : CONTAINED);
         }
         assert_int_equal(wait4(child, &status, 0, ret_usage), child);

@@ -270,7 +270,8 @@ static void calls_that_do_not_end_are_told(void **state) {
 static void a_string_has_a_size(void **state) {
         (void)state;
         assert_string_equal(run("return #string.rep('x', 4 * 1024 * 1024)"), "4194304");
-        assert_string_equal(run("return #string.rep('x', 4 * 1024 * 1024 + 1)"), "rule.lua:1: resulting string too large");
+        assert_string_equal(run("return #string.rep('x', 4 * 1024 * 1024 + 1)"),
+                            "rule.lua:1: resulting string too large");
         assert_string_equal(run("local s = string.rep('x', 2 * 1024 * 1024) return #(s .. s)"), "4194304");
         run("local s = string.rep('x', 2 * 1024 * 1024) return #(s .. s .. string.rep('x', 100))");
         assert_int_equal(lua_test_err.code, ERR_LIMIT);
