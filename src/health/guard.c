@@ -43,7 +43,9 @@ static const struct {
         { "policy", "PodDisruptionBudget", ALWAYS },
         /* What their operators write when they are done; a failure leaves it behind. */
         { "ceph.rook.io", NULL, WHEN_WELL },
-        { "postgresql.cnpg.io", NULL, WHEN_WELL },
+        { "postgresql.cnpg.io", "Database", WHEN_WELL },
+        { "postgresql.cnpg.io", "Publication", WHEN_WELL },
+        { "postgresql.cnpg.io", "Subscription", WHEN_WELL },
         { "rabbitmq.com", "RabbitmqCluster", WHEN_WELL },
         { "leaderworkerset.x-k8s.io", "LeaderWorkerSet", ALWAYS },
         { "disaggregatedset.x-k8s.io", "DisaggregatedSet", ALWAYS },
