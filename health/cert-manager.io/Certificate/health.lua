@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Ready decides while the certificate that is there is valid: neither a renewal under way nor one that failed takes
--- that away. Issuing says how the next one fares (its reason Failed: cert-manager tries again by itself, ever later).
+-- that away. Issuing says how the next one fares: False with a lastFailureTime, it failed (and cert-manager tries
+-- again by itself, ever later).
 local t = require("truce")
 
 local status = t.status(obj)
 local ready, issuing = t.condition(obj, "Ready"), t.condition(obj, "Issuing")
-local failed = issuing and issuing.status == "False" and issuing.reason == "Failed" and status.lastFailureTime ~= nil
+local failed = issuing and issuing.status == "False" and status.lastFailureTime ~= nil
 
 if not ready then
   return t.progressing(issuing and t.says(issuing) or "waiting for condition Ready")

@@ -15,4 +15,10 @@ if t.is(obj, "Ready") and synced and generation and synced < generation and not 
   return t.progressing(string.format("waiting for the operator: generation %s is synced, %s is awaited", synced,
     generation))
 end
-return t.deciding(obj, "Ready", { on_false = "Degraded", waiting = "waiting for the first sync" })
+-- It is True, too, when nothing was written: what is to be merged into is not there, or the source is gone.
+local ready = t.condition(obj, "Ready")
+if ready and ready.status == "True" and ready.reason == "SecretMissing" then
+  return t.progressing("waiting for the Secret to merge into: " .. t.says(ready))
+end
+local deleted = ready and ready.reason == "SecretDeleted" and t.text(ready.message) or nil
+return t.deciding(obj, "Ready", { on_false = "Degraded", healthy = deleted, waiting = "waiting for the first sync" })
