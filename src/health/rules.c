@@ -168,10 +168,10 @@ void health_rules_inherit(struct health_rules *r, const struct health_rules *old
                 const struct lua_rule *before = same_text(old, r->users[i].code.source.text);
 
                 if (before)
-                        atomic_store(&r->users[i].failure, atomic_load(&before->failure));
+                        atomic_store(&r->users[i].timed_out, atomic_load(&before->timed_out));
         }
         for (size_t i = 0; i < r->bundled_count; i++) {
-                atomic_store(&r->bundled[i].failure, atomic_load(&old->bundled[i].failure));
+                atomic_store(&r->bundled[i].timed_out, atomic_load(&old->bundled[i].timed_out));
                 take_script(&r->bundled[i].code, &old->bundled[i].code);
         }
         for (size_t i = 0; i < r->module_count; i++)

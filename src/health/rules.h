@@ -29,7 +29,7 @@
  * Strimzi) only a Healthy from an old status is not believed: such controllers do not observe new generations. Nor does
  * the one of HorizontalPodAutoscalers while something is wrong.
  *
- * A script that ran out of time or memory is in quarantine: its rule answers Unknown, without running it, until its
+ * A script that ran out of time is in quarantine: its rule answers Unknown, without running it, until its
  * text changes (health_rules_inherit() takes the quarantine along).
  *
  * Life cycle: _new, _add for each rule of a user, _inherit, then judge; reference counted. Bundled scripts are compiled

@@ -21,7 +21,7 @@ struct lua_rule {
         const char *name;
         bool open_libs;
         struct compiled code;
-        atomic_int failure; /* enum err_code: in quarantine for that; 0: not */
+        atomic_bool timed_out; /* in quarantine for that */
 };
 
 struct health_rules {

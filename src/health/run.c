@@ -97,11 +97,7 @@ static void read_returned(const struct rule *r, const struct value *returned) {
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
-static void say_quarantine(const struct rule *r, enum err_code failure) {
-        const char *what = failure == ERR_TIMEOUT ? "timed out" : "needs too much memory";
-
-        fail(r, failure, arena_strf(r->a, "rule %s %s; not run again until it changes", r->h->rule, what));
-}
+#define NOT_AGAIN "; not run again until it changes"
 
 static int load(struct health_rules *r, struct lua_rule *rule, struct arena *a, struct lua_call *ret_call,
                 struct err *err) {
@@ -122,7 +118,6 @@ static int load(struct health_rules *r, struct lua_rule *rule, struct arena *a, 
 }
 
 void rules_run(struct health_rules *r, struct lua_rule *rule, const struct rule *judged) {
-        enum err_code failure = (enum err_code)atomic_load(&rule->failure);
         const struct value *returned = NULL;
         struct lua_call call = {
                 .object = judged->object,
@@ -135,18 +130,18 @@ void rules_run(struct health_rules *r, struct lua_rule *rule, const struct rule 
         struct err err = { 0 };
         int q;
 
-        if (failure != ERR_OK) {
-                say_quarantine(judged, failure);
+        if (atomic_load(&rule->timed_out)) {
+                fail(judged, ERR_TIMEOUT, arena_strf(judged->a, "rule %s timed out" NOT_AGAIN, judged->h->rule));
                 return;
         }
         q = load(r, rule, judged->a, &call, &err);
         if (q == 0)
                 q = lua_script_run(&call, judged->a, &returned, &err);
-        if (q == ERR_TIMEOUT || q == ERR_LIMIT) {
-                atomic_store(&rule->failure, q);
-                say_quarantine(judged, (enum err_code)q);
+        if (q == ERR_TIMEOUT) {
+                atomic_store(&rule->timed_out, true);
+                fail(judged, ERR_TIMEOUT, arena_strf(judged->a, "%s" NOT_AGAIN, err.msg));
         } else if (q < 0) {
-                fail(judged, ERR_INVAL, str_from(err.msg));
+                fail(judged, q == ERR_LIMIT ? ERR_LIMIT : ERR_INVAL, str_from(err.msg));
         } else {
                 read_returned(judged, returned);
         }
