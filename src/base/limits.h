@@ -57,7 +57,7 @@
 
 /*
  * Health scripts (lua/script.h). Parsing is not interrupted, so it is short (some 0.2 s for the worst); a step on a string
- * of 4 MiB takes some 10 ms at worst, and etcd holds 1.5 MiB an object. Argo CD's contract wants a table of two strings.
+ * of 4 MiB takes some 30 ms at worst, and etcd holds 1.5 MiB an object. Argo CD's contract wants a table of two strings.
  */
 #define LUA_MAX_MEMORY_BYTES (16 * MIB)        /* of one evaluation */
 #define LUA_MAX_MS 1000                        /* the same */

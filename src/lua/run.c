@@ -8,7 +8,7 @@
 #define RUN_LONGEST_TIMES 4
 /* Instructions between two looks at the clock: some 10 µs. */
 #define RUN_INTERVAL 1000
-/* The same for each byte of the longest string: an instruction needs up to 20 ns a byte. */
+/* The same for each byte of the longest string: an instruction needs up to 10 ns a byte. */
 #define RUN_INTERVAL_BYTES      (1024 * 1024)
 #define RUN_FIRST_COLLECT_BYTES (2 * 1024 * 1024)
 #define RUN_LAST_COLLECT_SHARE  16
@@ -104,11 +104,14 @@ static void *allocate(void *ctx, void *block, size_t old, size_t n) {
 static void hook(lua_State *L, lua_Debug *ar);
 
 static int interval(const struct run *r) {
+        /* A step in a large table may take long, too. */
+        size_t interval = RUN_INTERVAL / (1 + r->memory.used_bytes / MIB);
+
         if (r->collect)
                 return 1;
-        if (r->longest_bytes <= RUN_INTERVAL_BYTES / RUN_INTERVAL)
-                return RUN_INTERVAL;
-        return r->longest_bytes < RUN_INTERVAL_BYTES ? (int)(RUN_INTERVAL_BYTES / r->longest_bytes) : 1;
+        if (r->longest_bytes > RUN_INTERVAL_BYTES / interval)
+                interval = RUN_INTERVAL_BYTES / r->longest_bytes;
+        return interval ? (int)interval : 1;
 }
 
 /* May be called from the allocator: like lua_sethook(), which is made for signal handlers. */

@@ -1,0 +1,4 @@
+-- timeout: one that is dead
+local co = coroutine.create(print)
+coroutine.resume(co)
+while true do coroutine.resume(co) end
