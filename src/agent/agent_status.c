@@ -154,17 +154,20 @@ static bool has_the_same(const struct value *x, const struct value *y, const cha
         return was == is || (was && is && value_equal(was, is));
 }
 
-/* Texts of which each is all there is to tell; the subject and the number of objects follow from commit and counts. */
+/* But for health. Texts of which each is all there is to tell; the subject and the number of objects follow from commit and counts. */
 static bool tells_the_same(const struct value *x, const struct value *y) {
         static const char *const keys[] = { "commit", "applied", "sync", "counts", "error", "config",
-                                            "repo",   "path",    "namespace", "reports", "kept",
-                                            "health", "healthMessage" };
+                                            "repo",   "path",    "namespace", "reports", "kept" };
 
         for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
                 if (!str_eq(value_text(value_getc(x, keys[i])), value_text(value_getc(y, keys[i]))))
                         return false;
         }
         return value_is(x, VALUE_MAP) && has_the_same(x, y, "fights") && has_the_same(x, y, "revisions");
+}
+
+static bool has_the_same_health(const struct value *x, const struct value *y) {
+        return has_the_same(x, y, "health") && has_the_same(x, y, "healthMessage");
 }
 
 /* The old text stays as long as it tells the same: `changed` is when it last became different. */
@@ -187,7 +190,7 @@ void entry_status(struct entry *e, struct str old_text, struct buf *out) {
         add_config(&b, a, e->agent);
         value_map_add(&b, STR("changed"), value_int(a, loop_wall_ms(e->agent->loop), 0), 0);
         const struct value *now = value_map_end(&b, a, 0);
-        if (tells_the_same(old, now))
+        if (tells_the_same(old, now) && (has_the_same_health(old, now) || !app_tells_health(e->app)))
                 buf_add(out, old_text);
         else
                 value_print(now, out);

@@ -283,8 +283,8 @@ enum app_sync_status app_sync_status(const struct app *app);
 
 struct app_health {
         enum health_code code;            /* of the worst; Healthy where none has a health; Unknown while it is not known */
-        bool is_known;                    /* every object was judged once */
-        bool is_current;                  /* and none is being judged, or waits for it */
+        bool is_known;                    /* every object was judged; once that was so, new ones are Progressing until they are */
+        bool is_current;                  /* every one was, as it is now */
         size_t counts[APP_HEALTH_COUNTS]; /* objects that count, by code; last those that are not known yet */
 };
 void app_health(const struct app *app, struct app_health *ret);
@@ -294,6 +294,8 @@ struct str app_health_message(const struct app *app, struct arena *a);
 const struct desired *app_worst(const struct app *app);
 /* Is one Degraded for good? */
 bool app_is_given_up(const struct app *app);
+/* Is a status to be stored when nothing but health is new? Seldom: it comes and goes. */
+bool app_tells_health(const struct app *app);
 /* Stores what the status says of health. False: that is stored. Else it is settled again when it is. */
 bool app_save_health(struct app *app);
 /* For judge_new(). */

@@ -313,6 +313,10 @@ static bool says_something_new(struct app *app) {
         return !str_eq(buf_str(&now), stored);
 }
 
+bool app_tells_health(const struct app *app) {
+        return app->health.due || !app->acted_on || app->env.one_shot;
+}
+
 bool app_save_health(struct app *app) {
         if (!says_something_new(app))
                 return false;
@@ -337,17 +341,24 @@ bool app_health_is_awaited(struct app *app) {
         return true;
 }
 
+/* What is not settled stores its status when it is. */
 static void save_due(void *ctx) {
         struct app *app = ctx;
 
+        app->health.due = true;
         if (app->settled && says_something_new(app))
                 app_save_status(app);
+        app->health.due &= !app->settled;
 }
 
-/* What is not settled stores its status when it is. */
+void app_note_health(struct app *app) {
+        app->health.was_known |= app->desired && app->health.counts[OPEN] == 0;
+}
+
 static void tell_now(void *ctx) {
         struct app *app = ctx;
 
+        app_note_health(app);
         app->env.hooks.health(app->env.ctx, app);
         if (!app->env.one_shot && !loop_timer_is_running(app->health.save))
                 loop_timer_start(app->health.save, HEALTH_SAVE_MS);
@@ -382,8 +393,12 @@ void app_health(const struct app *app, struct app_health *ret) {
                 return;
         memcpy(ret->counts, app->health.counts, sizeof ret->counts);
         ret->counts[HEALTH_MISSING] += count_nameless(app);
-        ret->is_known = app->health.counts[OPEN] == 0;
-        ret->is_current = ret->is_known && !app->health.pending;
+        ret->is_current = ret->counts[OPEN] == 0 && !app->health.pending;
+        ret->is_known = ret->counts[OPEN] == 0 || app->health.was_known;
+        if (app->health.was_known) {
+                ret->counts[HEALTH_PROGRESSING] += ret->counts[OPEN];
+                ret->counts[OPEN] = 0;
+        }
         for (unsigned code = HEALTH_HEALTHY; code <= HEALTH_UNKNOWN; code++)
                 if (ret->counts[code])
                         worst = (enum health_code)code;
@@ -403,13 +418,15 @@ static bool is_worst(const struct app *app, const struct desired *d, enum health
         *ret_item = d->id.n ? map_find(app->items, d->id) : NULL;
         if (!*ret_item)
                 return code == HEALTH_MISSING && is_member(d);
-        return place_of(*ret_item) == code;
+        return place_of(*ret_item) == code || (place_of(*ret_item) == OPEN && code == HEALTH_PROGRESSING);
 }
 
 /* What was judged Healthy without a word is not shown so, for a write of ours is new. */
 static struct str message_of(const struct item *item) {
         if (!item)
                 return STR("the cluster does not serve its kind");
+        if (!item->health.known)
+                return STR("not looked at yet");
         return item->health.message ? str_from(item->health.message) : item->health.applied_ms ? STR("applied a moment ago") : STR("");
 }
 

@@ -85,6 +85,7 @@ bool app_save_status(struct app *app) {
         app->status_due = false;
         buf_clear(&app->status);
         app->env.hooks.status(app->env.ctx, app, store_status(app->store), &app->status);
+        app->health.due = false;
         if (app_applies(app))
                 app_save(app, buf_str(&app->status));
         else

@@ -142,10 +142,7 @@ becomes() {
 }
 
 record_ends() {
-	case " $(recorded "$1")" in
-	*" $2") ;;
-	*) [ -z "$(recorded "$1")" ] ;;
-	esac
+	[ "$(awk -v app="$1" '$1 == app { word = $2 } END { print word }' "$RECORD")" = "$2" ]
 }
 
 # stored APP: what `truce status` prints of it
@@ -157,8 +154,9 @@ stored_is() {
 	stored "$1" | grep -F "\"health\":\"$2\"" | grep -F -- "${3-}"
 }
 
-# applied APP COMMIT-SUBJECT
-applied() {
+# commit_of APP SUBJECT: until it is applied
+commit_of() {
+	commit "$2"
 	wait_until 30 stored_subject "$1" "$2"
 }
 
@@ -192,10 +190,13 @@ an_agent_begins() {
 	commit first
 	PORT=$(free_port)
 	agent_start --listen "127.0.0.1:$PORT"
-	wait_until 20 published
+	for name in web stuck set lag cold jobs paused stay; do
+		wait_until 30 is_published "$name" Healthy
+	done
 	RECORD=$WORK/record
 	: >"$RECORD"
 	watch_health &
+	wait_until 10 test -s "$RECORD"
 }
 
 a_rollout_is_progressing_until_its_pods_are_there() {
@@ -203,8 +204,7 @@ a_rollout_is_progressing_until_its_pods_are_there() {
 	assert_eq 2 "$(got deployment web '{.status.availableReplicas}')"
 	record_mark
 	workload Deployment web 2 2 'podsim.truce.dev/delay: 2s' | file web/all.yaml
-	commit second
-	wait_until 30 is_published web Progressing
+	commit_of web second
 	becomes 30 web Healthy
 	assert_eq 'Progressing Healthy' "$(recorded web)"
 	assert_eq 2 "$(got deployment web '{.status.updatedReplicas}')"
@@ -217,14 +217,14 @@ a_failing_rollout_is_degraded_at_its_deadline() {
 	workload Deployment stuck 1 1 'podsim.truce.dev/hold: unready' 'progressDeadlineSeconds: 3' | file stuck/all.yaml
 	agent_mark
 	record_mark
-	commit 'stuck'
+	commit_of stuck 'stuck'
 	becomes 60 stuck Degraded
 	only stuck Missing Progressing Degraded
 	agent_waits 10 'msg="degraded" app=stuck'
 	wait_until 20 stored_is stuck Degraded deploy/stuck
 	wait_until 20 has_event HealthDegraded
 	workload Deployment stuck 1 2 '' 'progressDeadlineSeconds: 3' | file stuck/all.yaml
-	commit 'not stuck'
+	commit_of stuck 'not stuck'
 	becomes 60 stuck Healthy
 	agent_waits 10 'msg="healthy again" app=stuck'
 	wait_until 20 has_event HealthRecovered
@@ -237,22 +237,21 @@ has_event() {
 
 a_partition_is_as_far_as_it_should_be() {
 	workload StatefulSet set 3 1 '' 'updateStrategy: {rollingUpdate: {partition: 2}}' | file set/all.yaml
-	commit 'set'
+	commit_of set 'set'
 	becomes 60 set Healthy
 	record_mark
 	workload StatefulSet set 3 2 'podsim.truce.dev/delay: 2s' 'updateStrategy: {rollingUpdate: {partition: 2}}' | file set/all.yaml
-	commit 'set anew'
-	wait_until 30 is_published set Progressing
+	commit_of set 'set anew'
 	becomes 60 set Healthy
 	assert_eq 1 "$(got statefulset set '{.status.updatedReplicas}')" 'pods of the new revision'
-	only set Progressing Healthy
+	assert_eq 'Progressing Healthy' "$(recorded set)"
 }
 
 # Published from the moment on at which the apply is answered until the controller has seen the generation.
 a_status_that_lags_is_never_healthy() {
 	widget_definition | file lag/a.yaml
 	widget 1 | file lag/b.yaml
-	commit 'lag'
+	commit_of lag 'lag'
 	wait_until 60 exists "widgets.$NS.example.com" one
 	widget_observed 1 True
 	becomes 30 lag Healthy
@@ -266,7 +265,7 @@ a_status_that_lags_is_never_healthy() {
 	# An old answer of the controller: it has not seen the new generation.
 	widget_observed 1 Unknown
 	widget_observed 1 True
-	applied lag 'lag 2'
+	wait_until 30 stored_subject lag 'lag 2'
 	wait_until 20 stored_is lag Progressing
 	only lag Progressing
 	widget_observed 2 False
@@ -291,7 +290,7 @@ metrics_that_are_cold_are_no_failure() {
 		  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
 	YAML
 	record_mark
-	commit 'cold'
+	commit_of cold 'cold'
 	wait_until 60 stored_is cold Progressing FailedGetResourceMetric
 	only cold Missing Progressing
 }
@@ -300,19 +299,19 @@ a_job_that_has_failed_is_degraded_and_a_suspended_one_suspended() {
 	job fails 'backoffLimit: 0' 'podsim.truce.dev/exit: "1"' | file jobs/all.yaml
 	job rests 'suspend: true' '' | file paused/all.yaml
 	record_mark
-	commit 'jobs'
+	commit_of jobs 'jobs'
 	becomes 60 jobs Degraded
 	only jobs Missing Progressing Degraded
 	becomes 60 paused Suspended
 	wait_until 20 stored_is jobs Degraded job/fails
 	job rests 'suspend: true' '' 'truce.dev/suspended-is-healthy: "true"' | file paused/all.yaml
-	commit 'paused is well'
+	commit_of paused 'paused is well'
 	becomes 30 paused Healthy
 }
 
 a_namespace_that_does_not_go_is_named_with_its_finalizer() {
 	printf 'apiVersion: v1\nkind: Namespace\nmetadata: {name: %s-stay}\n' "$NS" | file stay/all.yaml
-	commit 'stay'
+	commit_of stay 'stay'
 	becomes 60 stay Healthy
 	kc person create configmap held -n "$NS-stay" >/dev/null
 	kc person patch configmap held -n "$NS-stay" --type merge -p '{"metadata":{"finalizers":["example.com/hold"]}}' >/dev/null

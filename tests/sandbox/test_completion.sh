@@ -85,6 +85,8 @@ a_choice_is_offered() {
 	assert_eq markdown "$OUT"
 	zsh_offers 'truce run --log-level=w'
 	assert_eq warn "$OUT"
+	zsh_offers 'truce sync --wait=a'
+	assert_eq applied "$OUT"
 }
 
 files_and_folders_are_looked_for() {

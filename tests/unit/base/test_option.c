@@ -16,6 +16,7 @@ struct settings {
 
 struct other {
         bool wait;
+        int until;
         struct str name;
 };
 
@@ -40,7 +41,11 @@ static const struct option_def defs[] = {
           .at = offsetof(struct settings, config), .word = "PATH", .help = "files" },
 };
 
+static const char *const untils[] = { "false", "applied", "healthy", NULL };
+
 static const struct option_def other_defs[] = {
+        { .name = "until", .type = OPTION_CHOICE, .at = offsetof(struct other, until), .choices = untils, .bare = "healthy",
+          .word = "WHAT", .help = "until then" },
         { .name = "wait", .type = OPTION_BOOL, .at = offsetof(struct other, wait), .help = "wait" },
         { .name = "hush", .type = OPTION_TEXT, .at = offsetof(struct other, name), .help = "x", .hidden = true },
 };
@@ -142,6 +147,20 @@ static void a_value_may_look_like_a_flag(void **state) {
         assert_int_equal(parse(f, "--repo --wait"), 0);
         assert_true(str_eqc(f->s.repo, "--wait"));
         assert_false(f->o.wait);
+}
+
+static void a_choice_may_mean_something_without_a_value(void **state) {
+        struct fixture *f = *state;
+
+        assert_int_equal(parse(f, "--until applied"), 0);
+        assert_int_equal(f->o.until, 2);
+        assert_int_equal(f->operand_count, 1);
+        assert_int_equal(parse(f, "--until=applied --repo x"), 0);
+        assert_int_equal(f->o.until, 1);
+        assert_int_equal(parse(f, "--until=false"), 0);
+        assert_int_equal(f->o.until, 0);
+        assert_int_equal(parse(f, "--until="), ERR_INVAL);
+        assert_int_equal(parse(f, "--until=ready"), ERR_INVAL);
 }
 
 static void lists_grow_in_a_pass_and_start_anew_in_the_next(void **state) {
@@ -266,7 +285,8 @@ static void help_lists_every_option_with_default_and_wraps(void **state) {
         assert_non_null(strstr(f->said.p, "[default 30s]"));
         assert_non_null(strstr(f->said.p, "  -o, --output WORD           form of the output (one of table, json, yaml)"));
         assert_non_null(strstr(f->said.p, "[default table]"));
-        assert_non_null(strstr(f->said.p, "\nOther:\n      --wait "));
+        assert_non_null(strstr(f->said.p, "\n      --wait "));
+        assert_non_null(strstr(f->said.p, "\nOther:\n      --until[=WHAT]"));
         assert_non_null(strstr(f->said.p, "[default true; --no-prune]"));
         assert_null(strstr(f->said.p, "hush"));
         rest = buf_str(&f->said);
@@ -314,6 +334,7 @@ int main(void) {
                 T(flags_are_read_in_every_form),
                 T(a_lone_dash_is_an_operand),
                 T(a_value_may_look_like_a_flag),
+                T(a_choice_may_mean_something_without_a_value),
                 T(lists_grow_in_a_pass_and_start_anew_in_the_next),
                 T(mistakes_are_named),
                 T(bounds_are_inclusive),
