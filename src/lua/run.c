@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 
-#define RUN_LONGEST_TIMES 4
+#define RUN_LONGEST_TIMES 4 /* max_ms of the wall, when the processor was others' */
 /* Instructions between two looks at the clock: some 10 µs. */
 #define RUN_INTERVAL 1000
 /* The same for each byte of the longest string: an instruction needs up to 10 ns a byte. */

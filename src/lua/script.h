@@ -21,7 +21,8 @@
  *  - setmetatable refuses __gc and __mode; one that is set later has no effect. getmetatable("") is false.
  *  - tostring of a table or function is its kind, without an address. table functions and pairs of no __pairs are raw.
  *  - os.time and os.date speak UTC, always.
- *  - A string has at most LUA_MAX_STRING_BYTES.
+ *  - A string has at most LUA_MAX_STRING_BYTES, a function's call some 16,000 values.
+ * As in Lua 5.4, 6 / 2 is 3.0 in a text; 6 // 2 and "%d" are 3.
  *
  * The object comes in as Argo CD gives it: maps and lists are tables, a list's items in order from 1; a null is nothing
  * (a key is absent; a list's null is left out, so that ipairs goes on behind it). Whole numbers below 2^53 are
