@@ -194,6 +194,9 @@ static void judged(struct judge_ticket *t, const struct judgement *j) {
         if (!h->written) {
                 h->judged = h->asked;
                 take_in(item, &j->health, j->publishes_generation);
+        } else {
+                /* A write was answered meanwhile; if its event came before that, there is no other to come. */
+                item_look_at_health(item);
         }
         if (!app->health.pending)
                 app_kick(app);

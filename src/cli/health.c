@@ -13,6 +13,7 @@
 #include "cli/objects.h"
 #include "cli/verb.h"
 #include "cli/words.h"
+#include "diff/mask.h"
 
 #define OUT_MAX_BYTES (256 * 1024 * 1024)
 
@@ -56,7 +57,8 @@ static void say_printed(void *ctx, struct str line) {
 
 void health_verb_judge(const struct health_verb *v, const struct value *object, int64_t now_ms, struct arena *a,
                        struct health *ret) {
-        struct health_question q = { .object = object, .now_ms = now_ms, .guard = v->flags.guard, .print = say_printed };
+        struct health_question q = { .object = mask_if_secret(object, a), .now_ms = now_ms, .guard = v->flags.guard,
+                                     .print = say_printed };
 
         health_judge(v->session.config->health, &q, a, ret);
 }

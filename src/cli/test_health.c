@@ -6,6 +6,7 @@
 
 #include "agent/config.h"
 #include "cli/health_suite.h"
+#include "diff/mask.h"
 #include "diff/text.h"
 #include "health/rules.h"
 #include "kube/gvk.h"
@@ -145,7 +146,7 @@ static void judge(const struct running *r, const struct suite_health_case *c, co
                   struct buf *printed, struct arena *a, struct health *ret) {
         struct gvk gvk = gvk_from(value_text(value_getc(object, "apiVersion")), value_text(value_getc(object, "kind")));
         struct health_question q = {
-                .object = object,
+                .object = mask_if_secret(object, a), /* as the agent shows it to rules */
                 .now_ms = c->has_now ? c->now_ms : r->t->now_ms,
                 .guard = c->guard,
                 .coverage = coverage_for(r, gvk),

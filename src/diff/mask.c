@@ -187,6 +187,12 @@ void mask_objects(const struct value **objects, size_t count, bool secret, const
         }
 }
 
+const struct value *mask_if_secret(const struct value *object, struct arena *a) {
+        if (mask_is_secret(object))
+                mask_objects(&object, 1, true, NULL, a);
+        return object;
+}
+
 /* Error texts: what may not be read in them. */
 struct scrub {
         struct str text;

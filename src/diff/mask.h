@@ -35,6 +35,9 @@ bool mask_is_secret(const struct value *object);
 void mask_objects(const struct value **objects, size_t count, bool secret, const struct mask_annotations *also,
                   struct arena *a);
 
+/* A core Secret's masked copy in the arena; any other object as it is. For what reads objects and has something to say. */
+const struct value *mask_if_secret(const struct value *object, struct arena *a);
+
 /*
  * Appends `text` (an error that may echo an object) with everything masked that stands in a value of these Secrets, as
  * it is spelt in them, decoded from base64, or in their last-applied copies: each shared run of MASK_SCRUB_MIN_BYTES or

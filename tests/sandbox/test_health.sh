@@ -172,6 +172,19 @@ a_rule_that_fails_is_named_with_its_line() {
 	says "health.lua:1:"
 }
 
+nothing_of_a_secret_is_shown() {
+	mkdir -p "$WORK/secret-rules/Secret"
+	printf '%s\n' 'print(obj.data.password)' 'return {status = "Degraded", message = "it is " .. obj.data.password}' \
+		>"$WORK/secret-rules/Secret/health.lua"
+	printf 'apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {password: aHVudGVyMg==}\n' >"$WORK/secret.yaml"
+	offline -f "$WORK/secret.yaml" --health-dir "$WORK/secret-rules"
+	ends_with 1
+	says 'it is ••••••'
+	case $OUT in
+	*aHVudGVyMg*) fail 'the value of a Secret is shown' ;;
+	esac
+}
+
 what_is_no_object_is_told() {
 	printf 'a: 1\n' >"$WORK/none.yaml"
 	offline -f "$WORK/none.yaml"
@@ -222,6 +235,6 @@ a_watch_begins_with_what_is_missing() {
 begin
 run_cases an_object_of_the_cluster_is_judged what_is_not_well_ends_with_1 what_is_not_there_cannot_be_judged \
 	objects_of_files_are_judged_without_a_cluster what_a_rule_prints_goes_to_standard_error \
-	rules_of_argocd_cm_are_honoured a_rule_that_fails_is_named_with_its_line \
+	nothing_of_a_secret_is_shown rules_of_argocd_cm_are_honoured a_rule_that_fails_is_named_with_its_line \
 	what_is_no_object_is_told each_change_is_printed_until_interrupted a_watch_begins_with_what_is_missing
 sandbox_end

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The health of an application where answers, events and judgements cross each other, and what a rule may see and say. */
+#include "agent/agent.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "world.h"
+
+#define SERVICE(port)                                                                                                  \
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: " port "}]}\n"
+#define PATH_SERVICE "/api/v1/namespaces/shop/services/web"
+
+static void serve(struct world *w) {
+        script_serve_discovery(w->twin.script, "v1 ConfigMap configmaps namespaced cm\nv1 Secret secrets namespaced\n"
+                                               "v1 Service services namespaced svc\nv1 Namespace namespaces cluster ns\n");
+}
+
+/* --- crossing --------------------------------------------------------------------------------------------------- */
+
+/* As the server answers, but after its event. */
+static int answer_late(void *ctx, const struct script_request *r, struct script_answer *answer) {
+        int q = twin_write(ctx, r, answer);
+
+        answer->delay_ms = 50;
+        return q;
+}
+
+/* The event of a write comes first and is being judged when the write is answered: what is judged then is new enough. */
+static void an_event_that_overtakes_its_answer_is_judged(void **state) {
+        struct app_health now;
+        struct world w;
+
+        (void)state;
+        prepare(&w, SERVICE("80"));
+        serve(&w);
+        script_on_call(w.twin.script, KUBE_PATCH, PATH_SERVICE, answer_late, &w.twin);
+        loop_virtual_slow_pool(w.loop, LOOP_POOL_CPU, 100);
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        app_health(agent_app(w.agent, 0), &now);
+        assert_true(now.is_current);
+        assert_int_equal(now.code, HEALTH_HEALTHY);
+
+        push(&w, SERVICE("81"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        app_health(agent_app(w.agent, 0), &now);
+        assert_true(now.is_current);
+        assert_int_equal(now.code, HEALTH_HEALTHY);
+        end(&w);
+}
+
+/* --- Secrets ---------------------------------------------------------------------------------------------------- */
+
+static void add_rule(struct world *w, const char *kind, const char *text) {
+        struct health_source source = { .kind = str_from(kind), .lua = { .text = str_from(text), .name = STR("cm.yaml"), .line = 1 } };
+        struct err err;
+
+        assert_int_equal(health_rules_add(w->config->health, &source, &err), 0);
+}
+
+/* A rule sees which keys a Secret has, not what they hold: its message is shown. */
+static void a_rule_shows_nothing_of_a_secret(void **state) {
+        struct world w;
+
+        (void)state;
+        prepare(&w, "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {password: aHVudGVyMg==}\n");
+        add_rule(&w, "Secret", "if obj.data.password == nil then error('no key') end\n"
+                               "return {status = 'Suspended', message = 'it is ' .. obj.data.password}\n");
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_true(status_is(&w, "health", "Suspended"));
+        assert_true(status_is(&w, "healthMessage", "it is •"));
+        assert_null(strstr(map_find(w.twin.objects, STR(INVENTORY)), "aHVudGVyMg"));
+        end(&w);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(an_event_that_overtakes_its_answer_is_judged),
+                cmocka_unit_test(a_rule_shows_nothing_of_a_secret),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
