@@ -34,7 +34,7 @@ static int require(lua_State *L) {
         lua_settop(L, 1);
         lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
         if (lua_getfield(L, 2, name) != LUA_TNIL)
-                return is_running(L) ? luaL_error(L, "module '%s' requires itself", name) : 1;
+                return is_running(L) ? luaL_error(L, "module '%s' requires itself, or has failed before", name) : 1;
         if (!module)
                 return luaL_error(L, "there is no module '%s' (files and packages cannot be loaded)", name);
         lua_pushlightuserdata(L, (void *)&running_key);

@@ -60,7 +60,7 @@ static int move(lua_State *L) {
         if (last >= first) {
                 luaL_argcheck(L, first > 0 || last < LUA_MAXINTEGER + first, 3, "too many elements to move");
                 luaL_argcheck(L, at <= LUA_MAXINTEGER - (last - first), 4, "destination wrap around");
-                bool backwards = at > first && at <= last && to == 1;
+                bool backwards = at > first && at <= last && lua_rawequal(L, 1, to);
 
                 for (lua_Integer i = 0, count = last - first + 1; i < count; i++) {
                         lua_Integer step = backwards ? count - 1 - i : i;

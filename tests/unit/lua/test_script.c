@@ -388,7 +388,7 @@ static void modules_run_once_and_on_demand(void **state) {
         assert_string_equal(run_call(&call, "return {runs == nil}", NULL), "[true]");
         assert_string_equal(run_call(&call, "require('broken')", NULL), "rule.lua:2: no");
         assert_string_equal(run_call(&call, "require('circular')", NULL),
-                            "rule.lua:1: module 'circular' requires itself");
+                            "rule.lua:1: module 'circular' requires itself, or has failed before");
         assert_string_equal(run_call(&call, "return require('string') == string", NULL), "true");
 }
 

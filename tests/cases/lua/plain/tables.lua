@@ -35,6 +35,11 @@ with(table.remove, {}, 1)
 with(table.move, {1, 2, 3, 4}, 2, 4, 1)
 with(table.move, {1, 2, 3, 4}, 1, 3, 2)
 with(table.move, {1, 2, 3, 4}, 1, 4, 3, {9, 9})
+for _, at in ipairs {1, 2, 3, 4, 5} do
+  local t = {1, 2, 3, 4, 5}
+  table.move(t, 2, 4, at, t)
+  note(t)
+end
 with(table.move, {1, 2}, 2, 1, 1)
 with(table.move, {1, 2}, math.mininteger, 2, 1)
 with(table.move, {1, 2}, 1, 2, math.maxinteger)
