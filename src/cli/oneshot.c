@@ -96,8 +96,8 @@ static void on_settled(void *ctx, struct app *app, const struct err *prune_err) 
         struct oneshot *o = ctx;
 
         o->hooks.settled(o->ctx, app, prune_err);
-        if (o->wait == ONESHOT_SETTLED)
-                check_end(o);
+        if (o->wait != ONESHOT_APPLIED)
+                check_end(o); /* what is stored for health alone settles it again, and no more */
 }
 
 static void on_observed(void *ctx, struct app *app, const struct agent_timeline *timeline) {
