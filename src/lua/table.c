@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * table. All is raw, as in Lua 5.1: with metamethods a function in C could go on for ever, no instruction of Lua in
- * between. Each counts what it does against the evaluation's time.
+ * between. Each counts what it does against the evaluation's time, an item at a time: a length is what the script makes
+ * it, as a table with holes may end anywhere.
  */
 #include "lua/run_impl.h"
 
@@ -24,8 +25,8 @@ static int insert(lua_State *L) {
         } else if (lua_gettop(L) != 2) {
                 return luaL_error(L, "wrong number of arguments to 'insert'");
         }
-        run_charge(run_of(L), (uint64_t)(last - at) * NS_PER_ITEM);
         for (; last > at; last--) {
+                run_charge(run_of(L), NS_PER_ITEM);
                 lua_rawgeti(L, 1, last - 1);
                 lua_rawseti(L, 1, last);
         }
@@ -38,10 +39,9 @@ static int remove_item(lua_State *L) {
 
         if (at != length)
                 luaL_argcheck(L, at >= 1 && at <= length + 1, 2, "position out of bounds");
-        if (at < length)
-                run_charge(run_of(L), (uint64_t)(length - at) * NS_PER_ITEM);
         lua_rawgeti(L, 1, at);
         for (; at < length; at++) {
+                run_charge(run_of(L), NS_PER_ITEM);
                 lua_rawgeti(L, 1, at + 1);
                 lua_rawseti(L, 1, at);
         }
