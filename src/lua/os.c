@@ -7,14 +7,14 @@
 #define YEAR_BASE      1900
 #define DATE_MAX_BYTES 256
 
-static void set_field(lua_State *L, const char *name, int number) {
+static void set_field(lua_State *L, const char *name, lua_Integer number) {
         lua_pushinteger(L, number);
         lua_setfield(L, -2, name);
 }
 
 /* Into the table at the top. */
 static void set_fields(lua_State *L, const struct tm *tm) {
-        set_field(L, "year", tm->tm_year + YEAR_BASE);
+        set_field(L, "year", (lua_Integer)tm->tm_year + YEAR_BASE);
         set_field(L, "month", tm->tm_mon + 1);
         set_field(L, "day", tm->tm_mday);
         set_field(L, "hour", tm->tm_hour);
