@@ -6,7 +6,7 @@
  * state's memory. Nothing of the script gets a say, as no error is raised. So whoever may call it (directly, by
  * run_charge(), or by anything of Lua that allocates) owns nothing outside of the state.
  *
- * Time is looked at
+ * Time is the thread's processor time. It is looked at
  *  - by the instruction hook, each RUN_INTERVAL instructions, or more often when there are long strings, as one
  *    instruction may look at each byte of them (comparison, a number's text);
  *  - by run_charge(), which whatever is written in C calls with about the nanoseconds that it is going to need, and the
@@ -22,6 +22,7 @@
 #include <lauxlib.h>
 #include <setjmp.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "lua/memory_impl.h"
 #include "lua/script.h"
@@ -47,8 +48,9 @@ struct run {
         char ended_in[LUA_IDSIZE];
         struct memory memory;
         lua_State *current; /* the coroutine that runs; NULL while the state is made */
-        int64_t begin_ns, cpu_begin_ns, max_ns;
-        int64_t look_ns;         /* it cannot be out of time before */
+        int64_t (*clock_ns)(clockid_t clock); /* CLOCK_MONOTONIC and CLOCK_THREAD_CPUTIME_ID are asked for */
+        int64_t cpu_begin_ns, max_ns;
+        int64_t look_ns;         /* of the wall; it cannot be out of time before */
         uint64_t work;           /* about ns since the clock was looked at */
         size_t longest_bytes;    /* of all strings */
         size_t collect_at_bytes; /* of memory in use */
@@ -61,6 +63,9 @@ static inline struct run *run_of(lua_State *L) {
 }
 
 /* run.c */
+/* lua_script_run(), with the time as a test has it. */
+int run_by_clock(const struct lua_call *call, int64_t (*clock_ns)(clockid_t clock), struct arena *a,
+                 const struct value **ret, struct err *err);
 _Noreturn void run_leave(struct run *r, enum err_code code);
 void run_check_time(struct run *r);
 

@@ -5,9 +5,9 @@
  *
  * A script can do nothing but compute. It sees no file, process, network, environment, clock (os.time() says what it is
  * given), address or randomness (math.random is the same in each evaluation, and pairs() goes by keys in order), and it
- * ends: after LUA_MAX_MS, or when it needs more than LUA_MAX_MEMORY_BYTES. Both ends are final. The evaluation is left
- * where it stands and its memory is dropped as a whole; no pcall, error handler, coroutine, metamethod or variable to
- * be closed runs again.
+ * ends: after LUA_MAX_MS of processor time, or when it needs more than LUA_MAX_MEMORY_BYTES. Both ends are final. The
+ * evaluation is left where it stands and its memory is dropped as a whole; no pcall, error handler, coroutine,
+ * metamethod or variable to be closed runs again.
  *
  * Open in both modes: the base functions, string, table, math, utf8, methods of strings. With `open_libs` also the
  * global `os` (time, date, difftime, as require("os") gives them in both) and coroutine. In no mode: io, debug,
@@ -72,8 +72,8 @@ struct lua_call {
         int64_t now_s;           /* Unix seconds: os.time(), os.date() */
         size_t max_memory_bytes; /* 0: LUA_MAX_MEMORY_BYTES */
         /*
-         * Of the wall; 0: LUA_MAX_MS. While others have the processor, up to four times as much: no script is to blame
-         * for what it was not let do.
+         * Of the thread's processor time; 0: LUA_MAX_MS. While others have the processor the clock on the wall goes on
+         * further: no script is to blame for what it was not let do. (Argo CD's limit is one of the wall.)
          */
         int64_t max_ms;
         struct lua_coverage *coverage;             /* NULL: none */

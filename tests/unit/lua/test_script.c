@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "lua/run_impl.h"
 #include "lua_test.h"
 
 /* --- objects and results ------------------------------------------------------------------------------------------ */
@@ -249,6 +250,39 @@ static void out_of_time_is_final(void **state) {
         assert_int_equal(lua_test_err.code, ERR_TIMEOUT);
 }
 
+/* --- a clock that goes as a test says ----------------------------------------------------------------------------- */
+
+static int64_t wall_ns, cpu_ns, cpu_step_ns;
+
+/* Between two looks at it an hour passes, of which the thread has `cpu_step_ns`. */
+static int64_t busy_clock_ns(clockid_t clock) {
+        if (clock != CLOCK_MONOTONIC)
+                return cpu_ns;
+        cpu_ns += cpu_step_ns;
+        return wall_ns += INT64_C(3600000000000);
+}
+
+/* What comes of it, within 30 ms. */
+static int run_on_a_busy_machine(const char *text, int64_t step_ns) {
+        _cleanup_(lua_script_unrefp) struct lua_script *s = compile(text);
+        struct lua_call call = { .script = s, .max_ms = 30 };
+        const struct value *result;
+
+        wall_ns = cpu_ns = 0;
+        cpu_step_ns = step_ns;
+        return run_by_clock(&call, busy_clock_ns, a, &result, NULL);
+}
+
+static void a_script_that_is_not_let_run_is_not_out_of_time(void **state) {
+        const char *const busy = "local n = 0 for i = 1, 100000 do n = n + 1 end return n";
+
+        (void)state;
+        assert_int_equal(run_on_a_busy_machine(busy, 1), 0);
+        assert_int_equal(run_on_a_busy_machine(busy, 10 * 1000 * 1000), ERR_TIMEOUT);
+        assert_int_equal(run_on_a_busy_machine("while true do end", 1000 * 1000), ERR_TIMEOUT);
+        assert_in_range(cpu_ns, 30 * 1000 * 1000, 31 * 1000 * 1000);
+}
+
 static void out_of_memory_is_final(void **state) {
         (void)state;
         run("local t = {} while true do t[#t + 1] = {} end");
@@ -489,6 +523,7 @@ int main(void) {
                 cmocka_unit_test(only_text_is_a_script),
                 cmocka_unit_test(a_script_has_a_size),
                 cmocka_unit_test(out_of_time_is_final),
+                cmocka_unit_test(a_script_that_is_not_let_run_is_not_out_of_time),
                 cmocka_unit_test(out_of_memory_is_final),
                 cmocka_unit_test(calls_that_do_not_end_are_told),
                 cmocka_unit_test(a_string_has_a_size),
