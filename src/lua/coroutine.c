@@ -7,8 +7,6 @@
 
 #include <lualib.h>
 
-#define NS_PER_RESUME 300
-
 /* Runs `co` with `count` values from the top; how many it gave, which are on L, or -1 and an error there. */
 static int resume_with(lua_State *L, lua_State *co, int count) {
         struct run *r = run_of(L);
@@ -19,8 +17,8 @@ static int resume_with(lua_State *L, lua_State *co, int count) {
                 return -1;
         }
         lua_xmove(L, co, count);
-        /* Who enters begins to count instructions anew, so the hook alone might never come. */
-        run_charge(r, NS_PER_RESUME);
+        /* Who enters begins to count instructions anew, so the hook might never come, and few may have taken long. */
+        run_check_time(r);
         run_enter(r, co);
         int status = lua_resume(co, L, count, &given);
         run_enter(r, L);
