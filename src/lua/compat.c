@@ -10,10 +10,19 @@ static int getn(lua_State *L) {
         return 1;
 }
 
+/* A whole number is an integer here: in 5.1 it prints as "8", not as "8.0". */
+static void push_number(lua_State *L, lua_Number number) {
+        lua_Integer integer;
+
+        if (floor(number) == number && lua_numbertointeger(number, &integer))
+                lua_pushinteger(L, integer);
+        else
+                lua_pushnumber(L, number);
+}
+
 /* The largest number that is a key. */
 static int maxn(lua_State *L) {
         lua_Number largest = 0;
-        lua_Integer integer;
 
         luaL_checktype(L, 1, LUA_TTABLE);
         lua_settop(L, 1);
@@ -24,25 +33,22 @@ static int maxn(lua_State *L) {
                 if (lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) > largest)
                         largest = lua_tonumber(L, -1);
         }
-        if (lua_numbertointeger(largest, &integer))
-                lua_pushinteger(L, integer);
-        else
-                lua_pushnumber(L, largest);
+        push_number(L, largest);
         return 1;
 }
 
 static int power(lua_State *L) {
-        lua_pushnumber(L, pow(luaL_checknumber(L, 1), luaL_checknumber(L, 2)));
+        push_number(L, pow(luaL_checknumber(L, 1), luaL_checknumber(L, 2)));
         return 1;
 }
 
 static int mod(lua_State *L) {
-        lua_pushnumber(L, fmod(luaL_checknumber(L, 1), luaL_checknumber(L, 2)));
+        push_number(L, fmod(luaL_checknumber(L, 1), luaL_checknumber(L, 2)));
         return 1;
 }
 
 static int logarithm10(lua_State *L) {
-        lua_pushnumber(L, log10(luaL_checknumber(L, 1)));
+        push_number(L, log10(luaL_checknumber(L, 1)));
         return 1;
 }
 
@@ -50,7 +56,7 @@ static int load_exponent(lua_State *L) {
         lua_Integer exponent = luaL_checkinteger(L, 2);
         int small = exponent > 10000 ? 10000 : exponent < -10000 ? -10000 : (int)exponent;
 
-        lua_pushnumber(L, ldexp(luaL_checknumber(L, 1), small));
+        push_number(L, ldexp(luaL_checknumber(L, 1), small));
         return 1;
 }
 

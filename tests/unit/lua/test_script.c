@@ -345,6 +345,8 @@ static void lua_5_1_is_there(void **state) {
         assert_string_equal(run("return {table.getn({1, 2, 3}), unpack({4, 5})}"), "[3,4,5]");
         assert_string_equal(run("return {math.pow(2, 3), math.mod(7, 4), math.log10(100), math.ldexp(1, 4)}"),
                             "[8,3,2,16]");
+        assert_string_equal(run("return math.pow(2, 3) .. ' ' .. math.mod(7, 4) .. ' ' .. math.pow(2, 0.5) // 0.5"),
+                            "\"8 3 2.0\"");
         assert_string_equal(run("return table.maxn({[7] = 1, [2] = 1, x = 1})"), "7");
         assert_string_equal(run("local t = {} for w in string.gfind('a b', '%a') do t[#t + 1] = w end return t"),
                             "[\"a\",\"b\"]");
