@@ -83,10 +83,25 @@ static bool is_key(struct str key, const char *name) {
         return key.n == n.n && strncasecmp(key.p, n.p, n.n) == 0;
 }
 
+/* What YAML takes for a number or a truth value is its text where a text is wanted, as for Argo CD: `message: 3`. */
 static struct str read_text(struct reading *r, const struct value_member *m) {
-        if (m->value->kind != VALUE_STRING && m->value->kind != VALUE_NULL)
+        const struct value *v = m->value;
+
+        switch (v->kind) {
+        case VALUE_BOOL:
+        case VALUE_INT:
+        case VALUE_UINT:
+                return value_canonical(r->a, v);
+        case VALUE_DECIMAL:
+                return arena_strf(r->a, "%.15g", strtod(v->text.p, NULL));
+        case VALUE_LIST:
+        case VALUE_MAP:
                 wrong(r, m->line, "%.*s must be a text", STR_FMT(m->key));
-        return value_text(m->value);
+                break;
+        default:
+                break;
+        }
+        return value_text(v);
 }
 
 static void read_input(struct reading *r, const struct value_member *m) {

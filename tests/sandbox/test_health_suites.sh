@@ -86,7 +86,7 @@ what_cannot_be_run_is_told() {
 	spoilt health_test.yaml 's/message:/mesage:/' 2 "$suite:4: unknown key 'mesage'; did you mean 'message'?"
 	spoilt health_test.yaml 's/tests:/test:/' 2 "$suite:1: unknown key 'test'; did you mean 'tests'?"
 	spoilt health_test.yaml 's/Progressing/progressing/' 2 "$suite:3: unknown status 'progressing'; did you mean 'Progressing'?"
-	spoilt health_test.yaml 's/1 of 3/13/' 2 "$suite:4: message must be a text"
+	spoilt health_test.yaml 's/1 of 3/[13]/' 2 "$suite:4: message must be a text"
 	spoilt health_test.yaml 's/inputPath:.*/guard: yes please/' 2 "$suite:5: guard must be true or false"
 	spoilt health_test.yaml 's/inputPath:.*/now: tomorrow/' 2 "$suite:5: now must be a time"
 	spoilt health_test.yaml '/inputPath/d' 2 "$suite:2: inputPath is missing"
@@ -133,6 +133,19 @@ keys_are_known_in_any_case() {
 	sed -i 's/^- /- ticket: "1234"\n  /' "$RULES/shop.example.io/Queue/health_test.yaml"
 	judged 0
 	says "health_test.yaml:2: the key 'ticket' is passed over"
+}
+
+# As Argo CD reads them: where a text is wanted, what YAML takes for something else is one.
+a_message_without_quotes_is_its_text() {
+	local text
+	begin
+	for text in 3 -7 2.5 12.50 true 18446744073709551615; do
+		sed -i "s/message: .*/message: $text/" "$RULES/shop.example.io/Queue/health_test.yaml"
+		sed -i "s/message: [^}]*/message: \"${text%0}\"/" "$RULES/shop.example.io/Queue/testdata/queue.yaml"
+		judged 0
+	done
+	spoilt health_test.yaml '/message:/s/:.*/: null/' 1 'wanted Progressing: ""'
+	spoilt health_test.yaml 's/Progressing/3/' 2 "unknown status '3'"
 }
 
 no_answer_is_no_health() {
@@ -401,6 +414,7 @@ the_example_is_as_docs_say() {
 
 run_cases a_suite_that_holds_is_ok what_is_not_as_wanted_is_told what_cannot_be_run_is_told \
 	the_others_are_run_all_the_same a_second_rule_for_a_kind_is_told keys_are_known_in_any_case no_answer_is_no_health \
+	a_message_without_quotes_is_its_text \
 	samples_are_read_as_they_are globs_and_exact_rules_live_side_by_side core_kinds_and_rules_of_truce_are_tested \
 	suites_of_actions_are_passed_over both_kinds_of_suites_are_found_together the_guard_and_the_time_are_the_case_s \
 	what_a_rule_prints_is_shown_with_a_case_that_failed tap_is_tap junit_is_junit json_is_json coverage_names_the_lines_that_were_run \
