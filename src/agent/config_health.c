@@ -109,6 +109,25 @@ static void tell_broken(struct config *c, const struct config_health *rule, cons
         complain(c, CONFIG_ERROR, place, arena_strf(c->arena, "this health rule cannot be used: %.*s", STR_FMT(text)));
 }
 
+/* Whether no cluster has an object of it: the core group gets no new kinds. What has wildcards is not looked at. */
+static bool is_of_no_kind(const struct config_health *rule) {
+        static const char *const core[] = {
+                "Binding", "ComponentStatus", "ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node",
+                "PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate", "ReplicationController",
+                "ResourceQuota", "Secret", "Service", "ServiceAccount",
+        };
+
+        if (rule->group.n)
+                return false;
+        for (size_t i = 0; i < ARRAY_LEN(core); i++)
+                if (str_eqc(rule->kind, core[i]))
+                        return false;
+        for (size_t i = 0; i < rule->kind.n; i++)
+                if (rule->kind.p[i] == '*' || rule->kind.p[i] == '?' || rule->kind.p[i] == '[')
+                        return false;
+        return true;
+}
+
 static bool is_good(struct config *c, const struct config_health *rule) {
         struct health_source source = { rule->group, rule->kind, rule->lua, rule->open_libs };
         struct err err;
@@ -140,6 +159,10 @@ void config_settle_health(struct config *c) {
                                  STR_FMT(config_place_text(same->place, c->arena))));
                 else if (is_good(c, rule))
                         kept[count++] = *rule;
+                if (is_of_no_kind(rule))
+                        complain(c, CONFIG_WARNING, rule->place, arena_strf(c->arena,
+                                 "there is no kind %.*s in the core group, so that this health rule judges nothing: "
+                                 "its group is missing", STR_FMT(rule->kind)));
         }
         c->healths = (struct config_healths){ kept, count };
 }

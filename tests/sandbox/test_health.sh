@@ -133,6 +133,19 @@ objects_of_files_are_judged_without_a_cluster() {
 	assert_eq ConfigMap "$(BODY=$OUT field 2.kind)"
 }
 
+# The folder of a group for that of the rules.
+a_rule_without_its_group_is_told() {
+	offline -f "$WORK/queues.yaml" --health-dir "$WORK/rules/shop.example.io"
+	says "$WORK/rules/shop.example.io/Queue/health.lua:1: there is no kind Queue in the core group"
+	mkdir -p "$WORK/core/ConfigMap"
+	echo 'return { status = "Healthy", message = "is there" }' >"$WORK/core/ConfigMap/health.lua"
+	offline -f "$WORK/queues.yaml" --health-dir "$WORK/core"
+	says 'is there'
+	case $OUT in
+	*'core group'*) fail 'a ConfigMap is of the core group' ;;
+	esac
+}
+
 what_a_rule_prints_goes_to_standard_error() {
 	sed -i '1i print(obj.metadata.name)' "$WORK/rules/shop.example.io/Queue/health.lua"
 	offline -f "$WORK/queues.yaml" --health-dir "$WORK/rules" --no-guard
@@ -234,7 +247,7 @@ a_watch_begins_with_what_is_missing() {
 
 begin
 run_cases an_object_of_the_cluster_is_judged what_is_not_well_ends_with_1 what_is_not_there_cannot_be_judged \
-	objects_of_files_are_judged_without_a_cluster what_a_rule_prints_goes_to_standard_error \
+	objects_of_files_are_judged_without_a_cluster a_rule_without_its_group_is_told what_a_rule_prints_goes_to_standard_error \
 	nothing_of_a_secret_is_shown rules_of_argocd_cm_are_honoured a_rule_that_fails_is_named_with_its_line \
 	what_is_no_object_is_told each_change_is_printed_until_interrupted a_watch_begins_with_what_is_missing
 sandbox_end
