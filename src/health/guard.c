@@ -4,7 +4,7 @@
 #include "base/when.h"
 #include "health/rule_impl.h"
 
-/* KServe: so long a Ready=True from before our write may still be of before it. */
+/* KServe, KubeRay: so long a status from before our write may still be of before it. */
 #define COPIED_MS INT64_C(30000)
 
 #define HOOK_FINALIZER "argocd.argoproj.io/hook-finalizer"
@@ -26,6 +26,7 @@ enum generation {
         ALWAYS,    /* and it always is there: without a status nobody has looked at the object yet */
         WHEN_WELL, /* but it stays behind while something is wrong: only a Healthy from an old status is not believed */
         COPIED,    /* of a child: cannot be compared */
+        LAZILY,    /* written with something else that changes only: it may stay behind for ever */
         OTHERWISE, /* not written, not in time, or it means something else */
 };
 
@@ -46,13 +47,14 @@ static const struct {
         { "postgresql.cnpg.io", "Database", WHEN_WELL },
         { "postgresql.cnpg.io", "Publication", WHEN_WELL },
         { "postgresql.cnpg.io", "Subscription", WHEN_WELL },
-        { "rabbitmq.com", "RabbitmqCluster", WHEN_WELL },
+        { "rabbitmq.com", NULL, WHEN_WELL },
         { "leaderworkerset.x-k8s.io", "LeaderWorkerSet", ALWAYS },
         { "disaggregatedset.x-k8s.io", "DisaggregatedSet", ALWAYS },
         { "disaggregatedset.x-k8s.io", "DisaggregatedSetRoleScaler", ALWAYS },
         { "serving.kserve.io", "InferenceService", COPIED },
         { "serving.kubeflow.org", "InferenceService", COPIED },
         { "serving.kserve.io", "LLMInferenceService", OTHERWISE },
+        { "ray.io", "RayCluster", LAZILY },
         /* The generation that the running machine was started from; behind until it is restarted. */
         { "kubevirt.io", "VirtualMachine", OTHERWISE },
         { "serving.knative.dev", "Service", ALWAYS },
@@ -88,7 +90,7 @@ bool health_publishes_generation(const struct value *object) {
 
         if (generation == ALWAYS || (generation < COPIED && rule_observed(object, &observed)))
                 return true;
-        if (generation == COPIED || !value_is(conditions, VALUE_LIST))
+        if (generation == COPIED || generation == LAZILY || !value_is(conditions, VALUE_LIST))
                 return false;
         for (size_t i = 0; i < conditions->list.count; i++)
                 if (value_getc(conditions->list.items[i], "observedGeneration"))
@@ -224,6 +226,18 @@ static enum guard_answer ask_copied(const struct rule *r) {
         return GUARD_SAYS;
 }
 
+/* An observedGeneration that is behind counts for a while after the last write: by then the status would have moved. */
+static enum guard_answer ask_lazily(const struct rule *r) {
+        int64_t since_ms = written_ms(r->q), generation = rule_generation(r->object), observed;
+
+        if (since_ms == 0 || r->q->now_ms - since_ms >= COPIED_MS || !rule_observed(r->object, &observed) ||
+            observed >= generation)
+                return GUARD_ASK_RULE;
+        rule_say_unobserved(r, observed, generation);
+        r->h->again_ms = since_ms + COPIED_MS;
+        return GUARD_SAYS;
+}
+
 /* Told to rest, a controller does not observe what is written then. */
 static bool is_resting(const struct rule *r) {
         const struct value *annotations = value_path(r->object, "metadata", "annotations", NULL);
@@ -252,5 +266,7 @@ enum guard_answer guard_ask(const struct health_question *q, struct arena *a, st
                 rule_say_deletion(&r);
                 return GUARD_SAYS;
         }
-        return generation == COPIED ? ask_copied(&r) : ask_generation(&r, generation);
+        if (generation == COPIED)
+                return ask_copied(&r);
+        return generation == LAZILY ? ask_lazily(&r) : ask_generation(&r, generation);
 }

@@ -1,12 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- RayClusterProvisioned (older: status.state) stays as it was when pods fail later, so that the counters are read
--- after it. A suspended cluster is Suspended when its pods are gone.
+-- after it. A suspended cluster is Suspended when its pods are gone. status.observedGeneration is written only when
+-- something else of the status changes, so that one behind counts only while the number of workers is another one, too.
 local t = require("truce")
 
+-- The workers that the spec wants, counted as the operator does.
+local function wanted()
+  local count = 0
+  for _, group in ipairs(t.table(t.get(obj, "spec", "workerGroupSpecs"))) do
+    if t.get(group, "suspend") ~= true then
+      local least = t.number(t.get(group, "minReplicas"), 0)
+      local replicas = math.max(t.number(t.get(group, "replicas"), least), least)
+      count = count + math.min(replicas, t.number(t.get(group, "maxReplicas"), replicas))
+        * t.number(t.get(group, "numOfHosts"), 1)
+    end
+  end
+  return count
+end
+
 local status = t.status(obj)
-local late = t.unobserved(obj)
-if late then
-  return late
+if next(status) == nil then
+  return t.unobserved(obj)
 end
 if t.get(obj, "spec", "suspend") == true or t.is(obj, "RayClusterSuspending") then
   if status.state == "suspended" or t.is(obj, "RayClusterSuspended") then
@@ -27,6 +41,9 @@ if head and head.status ~= "True" then
     return t.degraded("head pod: " .. t.says(head))
   end
   return t.progressing("head pod: " .. t.says(head))
+end
+if status.observedGeneration ~= nil and t.stale(obj) and t.number(status.desiredWorkerReplicas, 0) ~= wanted() then
+  return t.unobserved(obj)
 end
 local workers = status.readyWorkerReplicas or (status.conditions == nil and status.availableWorkerReplicas) or 0
 local short = t.replicas(workers, status.desiredWorkerReplicas, "workers ready")

@@ -50,6 +50,7 @@ static void who_publishes_a_generation_is_known(void **state) {
                   true },
                 { "{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, status: {observedGeneration: 1}}",
                   false },
+                { "{apiVersion: ray.io/v1, kind: RayCluster, status: {observedGeneration: 1}}", false },
                 { "{apiVersion: serving.kserve.io/v1alpha2, kind: LLMInferenceService, status: {observedGeneration: "
                   "1}}",
                   false },
