@@ -49,7 +49,7 @@ everything_converges() {
 
 a_converged_daemon_asks_nothing() {
 	# Controllers still write status for a while.
-	sleep 5
+	health_rests
 	mark
 	sleep "$QUIET"
 	assert_eq 0 "$(truce_requests --verb get,list,create,update,patch,delete)" "requests of a converged daemon in $QUIET s"

@@ -49,6 +49,7 @@ a_first_sync_creates_everything() {
 
 a_second_sync_asks_only_what_it_must() {
 	cluster_needs own
+	truce_ok sync --wait
 	mark
 	truce_ok sync
 	assert_eq 0 "$(truce_writes)" 'writes of a sync with nothing to do'

@@ -10,6 +10,7 @@
 #   mark                       remembers where the audit log ends
 #   truce_lists                LISTs of user truce since the last mark, whatever their pages
 #   serve_repo                 $REPO over HTTP at $URL, until the test ends; free_port prints a port
+#   health_rests               waits until what is stored of health stays: an agent stores it seconds after it has changed
 #   got RESOURCE NAME PATH     a jsonpath of a live object in $NS
 #   as_edited SED-SCRIPT RESOURCE NAME
 #                              `kubectl edit` of a person whose editor is sed
@@ -70,6 +71,21 @@ truce_writes() {
 # Lists begun since the mark: later pages are not counted.
 truce_lists() {
 	cluster audit --lines --user truce --verb list --since "$MARK" | grep -cv 'continue=' || true
+}
+
+stored_statuses() {
+	kc admin get configmap -n "$NS-truce" -l truce.dev/inventory -o 'jsonpath={.items[*].data.status}'
+}
+
+health_rests() {
+	local before now end=$((SECONDS + 60 * PATIENCE))
+	now=$(stored_statuses)
+	until [ "$now" = "${before-}" ]; do
+		[ "$SECONDS" -lt "$end" ] || fail 'what is stored of health changes all the time'
+		before=$now
+		sleep 6
+		now=$(stored_statuses)
+	done
 }
 
 got() {

@@ -87,6 +87,79 @@ config_is_told() {
 	"$TRUCE" status --kubeconfig "$KUBECONFIG" | grep -F 'ConfigMap/health.lua:'
 }
 
+# One kind each: a script that ran out of time or memory is not run again.
+hostile_rules() {
+	cat <<-'LUA'
+		while true do end
+		while true do pcall(function() while true do end end) end
+		local all = {} while true do all[#all + 1] = ("x"):rep(1000) .. #all end
+		local s = ("a"):rep(100000) while true do s:find((".-"):rep(20) .. "b") end
+		while true do (("x"):rep(1000000)):gsub(".", function() return "yy" end) end
+		local t = {} for i = 1, 100000 do t[i] = i end while true do table.sort(t, function(a, b) return a > b end) end
+		local function f() return 1 + f() end return f()
+		local f f = function() return coroutine.wrap(f)() end return f()
+		error(setmetatable({}, {__tostring = function() while true do end end}))
+		local t = {} t.t = t return t
+		return setmetatable({}, {__index = function() while true do end end, __pairs = function() while true do end end})
+		return {status = ("x"):rep(4000000), message = {}}
+	LUA
+}
+
+# kind N: its definition and an object of it
+kind() {
+	cat <<-YAML
+		apiVersion: apiextensions.k8s.io/v1
+		kind: CustomResourceDefinition
+		metadata: {name: bad$1s.example.com}
+		spec:
+		  group: example.com
+		  scope: Namespaced
+		  names: {plural: bad$1s, singular: bad$1, kind: Bad$1, listKind: Bad$1List}
+		  versions:
+		  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+		---
+		apiVersion: example.com/v1
+		kind: Bad$1
+		metadata: {name: one}
+		---
+	YAML
+}
+
+metric() {
+	curl -fs "http://127.0.0.1:$PORT/metrics" | awk -v name="$1" 'index($1, name) == 1 { sum += $2 } END { print sum + 0 }'
+}
+
+git_is_applied() {
+	[ "$(got /api/v1/namespaces/shop/configmaps/map data.says)" = "$1" ]
+}
+
+hostile_rules_hold_up_nothing() {
+	local n=0 line
+	while IFS= read -r line; do
+		n=$((n + 1))
+		rule "example.com/Bad$n" <<<"$line"
+		kind "$n" | put "bad$n.yaml"
+	done < <(hostile_rules)
+	commit 'hostile'
+	PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	agent_start --listen "127.0.0.1:$PORT"
+	agent_waits 60 'a health rule failed'
+	map Healthy 'while they run'
+	wait_until 20 git_is_applied 'while they run'
+	wait_until 60 health_is Unknown
+	wait_until 60 eight_failed
+	printf '# %s hostile rules: longest turn %s s, %s kB of memory, failed by time %s, by memory %s, otherwise %s\n' "$n" \
+		"$(metric truce_loop_longest_turn_seconds)" "$(awk '/^VmRSS/ { print $2 }' "/proc/$AGENT_PID/status")" \
+		"$(metric 'truce_health_failures_total{reason="timeout"}')" "$(metric 'truce_health_failures_total{reason="memory"}')" \
+		"$(metric 'truce_health_failures_total{reason="error"}')"
+	agent_stop
+}
+
+eight_failed() {
+	[ "$(metric truce_health_failures_total)" -ge 8 ]
+}
+
 sandbox_start
-run_cases the_rules_are_listed_and_broken_ones_told a_sync_waits_and_says_for_whom a_changed_rule_comes_into_force
+run_cases the_rules_are_listed_and_broken_ones_told a_sync_waits_and_says_for_whom a_changed_rule_comes_into_force \
+	hostile_rules_hold_up_nothing
 sandbox_end
