@@ -32,15 +32,18 @@ static void tell_event(const struct entry *e, const struct desired *d, bool warn
         events_tell(e->agent->events, &about, warning, reason, message);
 }
 
-static void tell_degraded(struct entry *e) {
+static void note_degraded(struct entry *e, const struct desired *worst) {
+        e->degraded = true;
+        free(e->degraded_id);
+        e->degraded_id = worst ? str_dup(worst->id) : NULL;
+}
+
+static void tell_degraded(const struct entry *e, const struct desired *worst) {
         _cleanup_(buf_done) struct buf text = buf_make(MESSAGE_MAX_BYTES);
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        const struct desired *worst = app_worst(e->app);
 
         if (!e->agent->events || !worst)
                 return;
-        free(e->degraded_id);
-        e->degraded_id = str_dup(worst->id);
         buf_addf(&text, "Application %.*s is Degraded: %.*s", STR_FMT(e->config->name), STR_FMT(app_health_message(e->app, a)));
         tell_event(e, worst, true, "HealthDegraded", buf_str(&text));
 }
@@ -65,9 +68,11 @@ static enum agent_health_news news_of(struct entry *e, const struct app_health *
                 return AGENT_HEALTH_AS_IT_WAS;
         e->health_known = true;
         if (now->code == HEALTH_DEGRADED && !e->degraded) {
-                e->degraded = true;
+                const struct desired *worst = app_worst(e->app);
+
+                note_degraded(e, worst);
                 if (!first)
-                        tell_degraded(e);
+                        tell_degraded(e, worst);
                 return AGENT_HEALTH_DEGRADED;
         }
         if ((now->code == HEALTH_HEALTHY || now->code == HEALTH_SUSPENDED) && e->degraded) {

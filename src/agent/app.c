@@ -250,6 +250,7 @@ static void loaded(void *ctx, struct inventory *inv, const struct err *err) {
         app->err.code = 0;
         inventory_free(app->inventory);
         app->inventory = inv;
+        app_recall_health(app);
         look_only_again(app);
         note_all_again(app);
         app->env.hooks.loaded(app->env.ctx, app);

@@ -12,6 +12,7 @@
  */
 #include "agent/app_impl.h"
 
+#include "base/json.h"
 #include "diff/title.h"
 
 #define HEALTH_SAVE_MS 5000
@@ -119,10 +120,16 @@ static void keep_message(struct item *item, struct str message) {
         tell(item->app);
 }
 
+/* Judged for the first time, when the status that another process left says Degraded: it has been so for long. */
+static bool was_found_so(const struct item *item) {
+        return !item->health.known && !item->health.applied_ms && item->app->health.was_degraded;
+}
+
 static void take_in(struct item *item, const struct health *h, bool publishes) {
         struct item_health *known = &item->health;
         struct health shown = *h;
 
+        shown.terminal |= was_found_so(item);
         known->known = true;
         known->publishes = publishes;
         known->terminal = h->terminal;
@@ -354,6 +361,14 @@ static void save_due(void *ctx) {
         app->health.due &= !app->settled;
 }
 
+void app_recall_health(struct app *app) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *status = NULL;
+
+        app->health.was_degraded = json_parse(app_status_text(app), a, &status, NULL) == 0 &&
+                                   str_eqc(value_text(value_getc(status, "health")), health_name(HEALTH_DEGRADED));
+}
+
 void app_note_health(struct app *app) {
         app->health.was_known |= app->desired && app->health.counts[OPEN] == 0;
 }
@@ -424,13 +439,17 @@ static bool is_worst(const struct app *app, const struct desired *d, enum health
         return place_of(*ret_item) == code || (place_of(*ret_item) == OPEN && code == HEALTH_PROGRESSING);
 }
 
-/* What was judged Healthy without a word is not shown so, for a write of ours is new. */
+/* Not shown as it was judged, for a write of ours is new. */
+static bool is_new(const struct item_health *h) {
+        return h->written || (h->settle.seen == HEALTH_HEALTHY && h->settle.shown != HEALTH_HEALTHY);
+}
+
 static struct str message_of(const struct item *item) {
         if (!item)
                 return STR("the cluster does not serve its kind");
         if (!item->health.known)
                 return STR("not looked at yet");
-        return item->health.message ? str_from(item->health.message) : item->health.applied_ms ? STR("applied a moment ago") : STR("");
+        return item->health.message ? str_from(item->health.message) : is_new(&item->health) ? STR("applied a moment ago") : STR("");
 }
 
 struct str app_health_message(const struct app *app, struct arena *a) {

@@ -193,6 +193,7 @@ struct app {
                 size_t counts[APP_HEALTH_COUNTS]; /* items by code, and those of which it is not known */
                 size_t pending;               /* that the judge has */
                 int64_t awaited_until_ms;     /* 0: it is not waited for */
+                bool was_degraded;            /* as the stored status says, when it was read */
                 bool was_known;               /* once; what is new since counts as Progressing until it is looked at */
                 bool due;                     /* it is stored though nothing else is new */
         } health;
@@ -328,6 +329,8 @@ void app_wake(struct app *app, int64_t at_ms);
 void app_health_new(struct app *app);
 void app_health_free(struct app *app);
 void item_look_at_health(struct item *item);
+/* The stored status was read. */
+void app_recall_health(struct app *app);
 /* Before another set comes into force. */
 void app_note_health(struct app *app);
 /* All of them: kinds can be read that could not before. */

@@ -52,7 +52,7 @@ static void an_event_that_overtakes_its_answer_is_judged(void **state) {
         end(&w);
 }
 
-/* --- Secrets ---------------------------------------------------------------------------------------------------- */
+/* --- a new process ---------------------------------------------------------------------------------------------- */
 
 static void add_rule(struct world *w, const char *kind, const char *text) {
         struct health_source source = { .kind = str_from(kind), .lua = { .text = str_from(text), .name = STR("cm.yaml"), .line = 1 } };
@@ -60,6 +60,54 @@ static void add_rule(struct world *w, const char *kind, const char *text) {
 
         assert_int_equal(health_rules_add(w->config->health, &source, &err), 0);
 }
+
+static void mend(struct world *w, struct str path) {
+        static const struct str keys[] = { STR("metadata"), STR("annotations"), STR("mended") };
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *object;
+
+        assert_int_equal(json_parse(str_from(map_find(w->twin.objects, path)), a, &object, NULL), 0);
+        twin_store(&w->twin, path, value_with_path(a, object, keys, ARRAY_LEN(keys), value_stringc(a, "yes")), a);
+}
+
+/* What was Degraded before is not Progressing first, nor told as an Event again; its end is. */
+static void what_is_found_degraded_stays_so(void **state) {
+        struct app_health now;
+        struct world w;
+
+        (void)state;
+        prepare(&w, CM("a", "1"));
+        add_rule(&w, "ConfigMap", "return {status = obj.metadata.annotations.mended and 'Healthy' or 'Degraded'}");
+        w.config->agent.events = true;
+        start_agent(&w);
+        loop_run_for(w.loop, 3000);
+        app_health(agent_app(w.agent, 0), &now);
+        assert_int_equal(now.code, HEALTH_PROGRESSING);
+        loop_run_for(w.loop, A_WHILE_MS);
+        app_health(agent_app(w.agent, 0), &now);
+        assert_int_equal(now.code, HEALTH_DEGRADED);
+        assert_true(status_is(&w, "health", "Degraded"));
+        /* That is no reason any more. */
+        assert_false(status_is(&w, "healthMessage", "applied a moment ago"));
+        assert_int_equal(script_count(w.twin.script, KUBE_POST, "*/events"), 1);
+        stop_agent(&w);
+
+        size_t before = writes(&w);
+        w.git = git_memory_new();
+        push(&w, CM("a", "1"));
+        start_agent(&w);
+        loop_run_for(w.loop, 3000);
+        app_health(agent_app(w.agent, 0), &now);
+        assert_int_equal(now.code, HEALTH_DEGRADED);
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_int_equal(writes(&w), before);
+        mend(&w, STR(PATH_A));
+        loop_run_for(w.loop, 3000);
+        assert_int_equal(script_count(w.twin.script, KUBE_POST, "*/events"), 2);
+        end(&w);
+}
+
+/* --- Secrets ---------------------------------------------------------------------------------------------------- */
 
 /* A rule sees which keys a Secret has, not what they hold: its message is shown. */
 static void a_rule_shows_nothing_of_a_secret(void **state) {
@@ -80,6 +128,7 @@ static void a_rule_shows_nothing_of_a_secret(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(an_event_that_overtakes_its_answer_is_judged),
+                cmocka_unit_test(what_is_found_degraded_stays_so),
                 cmocka_unit_test(a_rule_shows_nothing_of_a_secret),
         };
 
