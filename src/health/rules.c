@@ -156,20 +156,25 @@ int health_rules_add(struct health_rules *r, const struct health_source *source,
         return 0;
 }
 
-static const struct lua_rule *same_text(const struct health_rules *r, struct str text) {
-        for (size_t i = 0; i < r->user_count; i++)
-                if (str_eq(r->users[i].code.source.text, text))
-                        return &r->users[i];
-        return NULL;
+/* Did the rule before, of the same text for the same kinds? If there was none: any of that text? */
+static bool text_timed_out(const struct health_rules *r, const struct lua_rule *rule) {
+        bool timed_out = false;
+
+        for (size_t i = 0; i < r->user_count; i++) {
+                const struct lua_rule *before = &r->users[i];
+
+                if (!str_eq(before->code.source.text, rule->code.source.text))
+                        continue;
+                if (str_eq(before->pattern, rule->pattern))
+                        return atomic_load(&before->timed_out);
+                timed_out |= atomic_load(&before->timed_out);
+        }
+        return timed_out;
 }
 
 void health_rules_inherit(struct health_rules *r, const struct health_rules *old) {
-        for (size_t i = 0; i < r->user_count; i++) {
-                const struct lua_rule *before = same_text(old, r->users[i].code.source.text);
-
-                if (before)
-                        atomic_store(&r->users[i].timed_out, atomic_load(&before->timed_out));
-        }
+        for (size_t i = 0; i < r->user_count; i++)
+                atomic_store(&r->users[i].timed_out, text_timed_out(old, &r->users[i]));
         for (size_t i = 0; i < r->bundled_count; i++) {
                 atomic_store(&r->bundled[i].timed_out, atomic_load(&old->bundled[i].timed_out));
                 take_script(&r->bundled[i].code, &old->bundled[i].code);

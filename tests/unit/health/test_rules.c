@@ -313,6 +313,32 @@ static void quarantine_lasts_until_the_text_changes(void **state) {
         assert_int_equal(judged(changed, other, a).code, HEALTH_HEALTHY);
 }
 
+static struct health_rules *rules_of_two(const char *first, const char *second) {
+        struct health_rules *r = health_rules_new();
+
+        add_rule(r, "example.com", first, ENDLESS, "cm", 1);
+        add_rule(r, "example.com", second, ENDLESS, "cm", 9);
+        return r;
+}
+
+static void quarantine_stays_with_the_kind_when_a_text_is_there_twice(void **state) {
+        (void)state;
+        for (int i = 0; i < 2; i++) {
+                const char *first = i ? "Widget" : "Gadget", *second = i ? "Gadget" : "Widget";
+                _cleanup_(arena_freep) struct arena *a = arena_new(0);
+                _cleanup_(health_rules_unrefp) struct health_rules *old = rules_of_two(first, second);
+                _cleanup_(health_rules_unrefp) struct health_rules *same = rules_of_two(first, second);
+
+                assert_int_equal(judged(old, object_of(a, WIDGET), a).failure, ERR_TIMEOUT);
+                health_rules_inherit(same, old);
+                assert_failed(judged(same, object_of(a, WIDGET), a), ERR_TIMEOUT,
+                              i ? "rule cm:1 timed out; not run again until it changes"
+                                : "rule cm:9 timed out; not run again until it changes");
+                assert_int_equal(judged(same, object_of(a, "{apiVersion: example.com/v1, kind: Gadget}"), a).code,
+                                 HEALTH_HEALTHY);
+        }
+}
+
 static void an_error_is_of_one_object(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(health_rules_unrefp) struct health_rules *r = health_rules_new();
@@ -362,6 +388,7 @@ int main(void) {
                 cmocka_unit_test(what_took_too_long_is_not_run_again),
                 cmocka_unit_test(what_took_too_much_is_of_one_object),
                 cmocka_unit_test(quarantine_lasts_until_the_text_changes),
+                cmocka_unit_test(quarantine_stays_with_the_kind_when_a_text_is_there_twice),
                 cmocka_unit_test(an_error_is_of_one_object),
                 cmocka_unit_test(the_guard_hands_a_script_what_is_fresh),
         };
