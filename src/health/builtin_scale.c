@@ -51,14 +51,14 @@ static bool since(const struct rule *r, const struct value *condition, int64_t *
 /* Says what is wrong with that row of the table, if it holds. Degraded replaces Progressing, never the other way. */
 static bool says_failure(const struct rule *r, const struct value *list, size_t row) {
         const struct value *c = rule_condition_in(list, failures[row].type);
-        int64_t since_ms, until_ms = 0;
+        int64_t since_ms, until_ms = 0, before_ms = r->h->again_ms;
 
         if (!rule_condition_is(c, "False") || !str_eqc(rule_text(c, "reason"), failures[row].reason))
                 return false;
         if (since(r, c, &since_ms) && r->q->now_ms - since_ms < failures[row].grace_ms)
                 until_ms = since_ms + failures[row].grace_ms;
         rule_say_text(r, until_ms ? HEALTH_PROGRESSING : HEALTH_DEGRADED, rule_says(c, r->a));
-        r->h->again_ms = until_ms;
+        r->h->again_ms = before_ms > 0 && before_ms < until_ms ? before_ms : until_ms;
         return true;
 }
 
