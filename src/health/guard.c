@@ -176,6 +176,11 @@ const struct value *guard_view(const struct value *object, struct arena *a) {
 
 /* --- the object -------------------------------------------------------------------------------------------------- */
 
+/* A null is as absent. */
+static bool is_there(const struct value *v) {
+        return v && v->kind != VALUE_NULL;
+}
+
 static bool has_hook_finalizer(const struct value *object) {
         const struct value *list = value_path(object, "metadata", "finalizers", NULL);
 
@@ -242,7 +247,7 @@ static enum guard_answer ask_lazily(const struct rule *r) {
 static bool is_resting(const struct rule *r) {
         const struct value *annotations = value_path(r->object, "metadata", "annotations", NULL);
 
-        return rule_flag(r->spec, "suspend") || rule_flag(r->spec, "paused") || value_getc(annotations, CAPI_PAUSED) ||
+        return rule_flag(r->spec, "suspend") || rule_flag(r->spec, "paused") || is_there(value_getc(annotations, CAPI_PAUSED)) ||
                str_eqc(value_text(value_getc(annotations, STRIMZI_PAUSED)), "true");
 }
 
@@ -262,7 +267,7 @@ enum guard_answer guard_ask(const struct health_question *q, struct arena *a, st
         struct rule r = rule_make(q->object, q, a, ret_health);
         enum generation generation = generation_of(q->object);
 
-        if (value_path(q->object, "metadata", "deletionTimestamp", NULL) && !has_hook_finalizer(q->object)) {
+        if (is_there(value_path(q->object, "metadata", "deletionTimestamp", NULL)) && !has_hook_finalizer(q->object)) {
                 rule_say_deletion(&r);
                 return GUARD_SAYS;
         }
