@@ -74,19 +74,30 @@ static void *thread_main(void *arg) {
         return NULL;
 }
 
+static void ask_for_stack(pthread_attr_t *attr) {
+        size_t bytes;
+
+        if (pthread_attr_getstacksize(attr, &bytes) == 0 && bytes < POOL_STACK_BYTES)
+                pthread_attr_setstacksize(attr, POOL_STACK_BYTES);
+}
+
 /* Signals are the loop thread's: the new threads inherit a mask that blocks them all. */
 static int start_threads(struct pool *p, unsigned threads) {
         sigset_t all, before;
+        pthread_attr_t attr;
         int r = 0;
 
+        pthread_attr_init(&attr);
+        ask_for_stack(&attr);
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         while (r == 0 && p->thread_count < threads) {
-                r = pthread_create(&p->threads[p->thread_count], NULL, thread_main, p);
+                r = pthread_create(&p->threads[p->thread_count], &attr, thread_main, p);
                 if (r == 0)
                         p->thread_count++;
         }
         pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attr);
         return r;
 }
 

@@ -9,9 +9,12 @@
 #ifndef TRUCE_BASE_POOL_IMPL_H
 #define TRUCE_BASE_POOL_IMPL_H
 
+#include "base/limits.h"
 #include "base/loop_impl.h"
 
 #define POOL_MAX_THREADS 16
+/* At least, whatever `ulimit -s` or the C library give: a script of health may need half of it (lua/script.h). */
+#define POOL_STACK_BYTES ((size_t)2 * MIB)
 
 struct pool_job;
 

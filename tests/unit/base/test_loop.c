@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "base/limits.h"
+
 #define SECOND INT64_C(1000)
 #define HOUR (3600 * SECOND)
 #define REAL_THREADS 2 /* of each pool */
@@ -542,6 +544,39 @@ static void thread_counts_out_of_bounds_are_refused(void **state) {
         assert_null(loop_new(1, 17, &err));
         assert_int_equal(err.code, ERR_INVAL);
         assert_null(loop_new(1, 0, NULL));
+}
+
+static void note_stack(void *ctx) {
+        pthread_attr_t attr;
+        size_t *bytes = ctx;
+
+        pthread_getattr_np(pthread_self(), &attr);
+        pthread_attr_getstacksize(&attr, bytes);
+        pthread_attr_destroy(&attr);
+}
+
+static void no_end(void *ctx, bool cancelled) {
+        (void)ctx;
+        assert_false(cancelled);
+}
+
+static void threads_have_stack_enough_whatever_the_limit_is(void **state) {
+        pthread_attr_t before, small;
+        size_t bytes = 0;
+
+        (void)state;
+        pthread_getattr_default_np(&before);
+        pthread_attr_init(&small);
+        pthread_attr_setstacksize(&small, 256 * KIB);
+        assert_int_equal(pthread_setattr_default_np(&small), 0);
+        struct loop *l = loop_new(1, 1, NULL);
+        loop_work_start(l, LOOP_POOL_CPU, note_stack, no_end, &bytes);
+        loop_run(l);
+        loop_free(l);
+        pthread_setattr_default_np(&before);
+        pthread_attr_destroy(&before);
+        pthread_attr_destroy(&small);
+        assert_true(bytes >= 2 * MIB);
 }
 
 struct gate {
@@ -1177,6 +1212,7 @@ int main(void) {
                 BOTH(freeing_the_loop_tells_every_job),
                 BOTH(freeing_the_loop_drops_posts),
                 REAL(thread_counts_out_of_bounds_are_refused),
+                REAL(threads_have_stack_enough_whatever_the_limit_is),
                 REAL(a_full_git_pool_does_not_hold_up_the_cpu_pool),
                 REAL(a_job_cancelled_behind_a_full_pool_never_runs),
                 REAL(a_post_wakes_a_waiting_loop),
