@@ -324,7 +324,7 @@ static bool says_something_new(struct app *app) {
 }
 
 bool app_tells_health(const struct app *app) {
-        return app->health.due || !app->acted_on || app->env.one_shot;
+        return app->health.due || app->env.one_shot;
 }
 
 bool app_save_health(struct app *app) {
