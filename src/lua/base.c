@@ -312,6 +312,18 @@ static int collectgarbage(lua_State *L) {
         return 1;
 }
 
+/* Lua's own is its upvalue, and says of nil neither where it was met nor that a table was expected. */
+static int ipairs(lua_State *L) {
+        luaL_checkany(L, 1);
+        if (lua_type(L, 1) != LUA_TTABLE && luaL_getmetafield(L, 1, "__index") == LUA_TNIL)
+                return luaL_typeerror(L, 1, "table");
+        lua_settop(L, 1);
+        lua_pushvalue(L, lua_upvalueindex(1));
+        lua_insert(L, 1);
+        lua_call(L, 1, 3);
+        return 3;
+}
+
 void libs_open_base(lua_State *L) {
         static const luaL_Reg functions[] = {
                 { "collectgarbage", collectgarbage },
@@ -326,5 +338,8 @@ void libs_open_base(lua_State *L) {
 
         lua_pushglobaltable(L);
         luaL_setfuncs(L, functions, 0);
+        lua_getfield(L, -1, "ipairs");
+        lua_pushcclosure(L, ipairs, 1);
+        lua_setfield(L, -2, "ipairs");
         lua_pop(L, 1);
 }

@@ -377,6 +377,19 @@ static void addresses_are_not_seen(void **state) {
                             "\"mine\"");
 }
 
+/* The mistake that rules make most. */
+static void a_list_that_is_missing_is_told_with_its_line(void **state) {
+        static const char expected[] = "rule.lua:2: bad argument #1 to 'ipairs' (table expected, got nil)";
+
+        (void)state;
+        assert_string_equal(run_on("{}", "local n = 0\nfor _, c in ipairs(obj.conditions) do n = n + 1 end"), expected);
+        assert_string_equal(run("return select('#', ipairs({})) .. #{ipairs({7})}"), "\"33\"");
+        assert_string_equal(run("for _ in ipairs('text') do end return 1"), "1");
+        assert_string_equal(run("local n = 0 for _, v in ipairs(setmetatable({}, {__index = function(_, i) return i < 3 "
+                                "and i or nil end})) do n = n + v end return n"),
+                            "3");
+}
+
 static void pairs_goes_in_order(void **state) {
         (void)state;
         assert_string_equal(
@@ -534,6 +547,7 @@ int main(void) {
                 cmocka_unit_test(lua_5_1_is_there),
                 cmocka_unit_test(load_takes_text),
                 cmocka_unit_test(addresses_are_not_seen),
+                cmocka_unit_test(a_list_that_is_missing_is_told_with_its_line),
                 cmocka_unit_test(pairs_goes_in_order),
                 cmocka_unit_test(metatables_are_guarded),
                 cmocka_unit_test(modules_run_once_and_on_demand),
