@@ -275,6 +275,25 @@ function t.deciding(obj, kind, opts)
   return t.progressing(t.says(t.explaining(obj, condition)))
 end
 
+-- The usual answer where several conditions must be True: one that is False is Degraded, else one that is not True, or
+-- not there, is waited for. Of several the first of the list.
+function t.all_true(obj, kinds)
+  local waits
+  for _, kind in ipairs(kinds) do
+    local condition = t.condition(obj, kind)
+    if condition and condition.status == "False" then
+      return t.degraded(t.says(condition))
+    end
+    if not condition or condition.status ~= "True" then
+      waits = waits or (condition and t.says(condition) or "waiting for condition " .. kind)
+    end
+  end
+  if waits then
+    return t.progressing(waits)
+  end
+  return t.healthy()
+end
+
 -- Counters: "1 of 3 ready" when there are fewer than wanted, nil when there are enough. Missing counters are 0. `what`
 -- is the end of the sentence: "ready", "workers up to date".
 function t.replicas(have, want, what)

@@ -153,6 +153,27 @@ static void the_deciding_condition_answers(void **state) {
                 assert_string_equal(decided(cases[i].status, cases[i].opts), cases[i].want);
 }
 
+static void all_conditions_must_be_true(void **state) {
+        static const struct {
+                const char *conditions, *want;
+        } cases[] = {
+                { "", "\"Progressing|waiting for condition A\"" },
+                { "{\"type\":\"A\",\"status\":\"True\"}", "\"Progressing|waiting for condition B\"" },
+                { "{\"type\":\"B\",\"status\":\"Unknown\"}", "\"Progressing|waiting for condition A\"" },
+                { "{\"type\":\"A\",\"status\":\"Unknown\",\"reason\":\"R\"}", "\"Progressing|R\"" },
+                { "{\"type\":\"B\",\"status\":\"False\",\"reason\":\"R\"}", "\"Degraded|R\"" },
+                { "{\"type\":\"B\",\"status\":\"False\"},{\"type\":\"A\",\"status\":\"False\"}",
+                  "\"Degraded|A is False\"" },
+                { "{\"type\":\"B\",\"status\":\"True\"},{\"type\":\"A\",\"status\":\"True\"}", "\"Healthy|\"" },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_says(arena_strf(a, "{\"status\":{\"conditions\":[%s]}}", cases[i].conditions).p,
+                            "local r = t.all_true(obj, { 'A', 'B' }) return r.status .. '|' .. r.message",
+                            cases[i].want);
+}
+
 static void counters_say_what_is_missing(void **state) {
         (void)state;
         assert_string_equal(ask("return t.replicas(1, 3, 'ready')"), "\"1 of 3 ready\"");
@@ -201,13 +222,14 @@ static void nothing_in_an_object_makes_a_reader_raise(void **state) {
         assert_string_equal(
                 ask("local readers = { 'get', 'table', 'number', 'text', 'status', 'contains', 'keys', 'condition_in', "
                     "'condition', 'is', 'says', 'named', 'stale', 'unobserved', 'deciding', 'replicas', 'time', 'age', "
-                    "'annotation' } local odd, n = " ODD ", 0 "
+                    "'annotation', 'all_true' } local odd, n = " ODD ", 0 "
                     "for _, name in ipairs(readers) do for i = 0, #odd do for j = 0, #odd do "
                     "local second = odd[j] if name == 'deciding' then second = 'x' end "
+                    "if name == 'all_true' then second = { 'x' } end "
                     "local ok, err = pcall(t[name], odd[i], second, nil) "
                     "if not ok then return name .. ' ' .. i .. ' ' .. j .. ': ' .. tostring(err) end n = n + 1 "
                     "end end end return n"),
-                "2299");
+                "2420");
 }
 
 static void it_leaves_no_globals(void **state) {
@@ -226,6 +248,7 @@ int main(void) {
                 cmocka_unit_test(a_condition_is_said_in_its_own_words),
                 cmocka_unit_test(an_unobserved_generation_is_waited_for),
                 cmocka_unit_test(the_deciding_condition_answers),
+                cmocka_unit_test(all_conditions_must_be_true),
                 cmocka_unit_test(counters_say_what_is_missing),
                 cmocka_unit_test(a_time_is_read_as_rfc_3339_has_it),
                 cmocka_unit_test(patience_ends_at_its_time),
