@@ -3,16 +3,14 @@
 -- first. Then, as for the kinds of infrastructure and bootstrap providers: Available (contract v1beta2) or Ready,
 -- where the older contract's severity tells errors from waiting. Templates, classes and identities have no health.
 local t = require("truce")
+local cluster_api = require("cluster_api")
 
 local status, metadata = t.status(obj), t.table(obj.metadata)
 local wanted = t.number(t.get(obj, "spec", "replicas"))
-local modern = t.get(status, "v1beta2", "conditions")
-if not modern and t.text(obj.apiVersion, ""):find("/v1beta2$") then
-  modern = status.conditions
-end
+local modern = cluster_api.conditions(obj)
 
 local function says(condition)
-  return (t.says(condition):gsub("%s*\n%s*", " "))
+  return cluster_api.flat(t.says(condition))
 end
 
 -- The first of the counters that is not as wanted, in words.
@@ -36,10 +34,10 @@ if obj.status == nil and not wanted then
     return nil
   end
 end
-if t.get(obj, "metadata", "annotations", "cluster.x-k8s.io/paused") ~= nil or t.get(obj, "spec", "paused") == true then
+if cluster_api.paused(obj) then
   return t.suspended("paused")
 end
-local failure = t.text(status.failureMessage) or t.text(t.get(status, "deprecated", "v1beta1", "failureMessage"))
+local failure = cluster_api.failure(obj)
 if failure then
   return t.degraded_for_good(failure)
 end

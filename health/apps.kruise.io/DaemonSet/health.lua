@@ -2,6 +2,7 @@
 -- By its counters, once status.observedGeneration has caught up: those of the new revision up to the partition, then
 -- all. A rollout that spec.updateStrategy.rollingUpdate.paused holds is Suspended.
 local t = require("truce")
+local kruise = require("kruise")
 
 local late = t.unobserved(obj)
 if late then
@@ -9,17 +10,9 @@ if late then
 end
 local status = t.status(obj)
 local wanted = t.number(status.desiredNumberScheduled, 0)
-local rolling = t.table(t.get(obj, "spec", "updateStrategy", "rollingUpdate"))
-local updates = math.max(wanted - t.number(rolling.partition, 0), 0)
-
-if t.get(obj, "spec", "updateStrategy", "type") ~= "OnDelete" then
-  local updated = t.replicas(status.updatedNumberScheduled, updates, "updated")
-  if updated and rolling.paused == true then
-    return t.suspended("the update is paused, " .. updated)
-  end
-  if updated then
-    return t.progressing(updated)
-  end
+local rolling = kruise.rolling(obj, wanted, status.updatedNumberScheduled)
+if rolling then
+  return rolling
 end
 local short = t.replicas(status.numberAvailable, wanted, "available")
 if short then

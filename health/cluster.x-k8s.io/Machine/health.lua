@@ -3,22 +3,18 @@
 -- Available (contract v1beta2; older: Ready, by its severity) says whether its node works. status.observedGeneration
 -- moves on success only: it is read last.
 local t = require("truce")
+local cluster_api = require("cluster_api")
+
+local flat = cluster_api.flat
 
 local status = t.status(obj)
 local phase = t.text(status.phase, "Pending")
-local modern = t.get(status, "v1beta2", "conditions")
-if not modern and t.text(obj.apiVersion, ""):find("/v1beta2$") then
-  modern = status.conditions
-end
+local modern = cluster_api.conditions(obj)
 
-local function flat(text)
-  return (text:gsub("%s*\n%s*", " "))
-end
-
-if t.get(obj, "metadata", "annotations", "cluster.x-k8s.io/paused") ~= nil then
+if cluster_api.paused(obj) then
   return t.suspended("paused")
 end
-local failure = t.text(status.failureMessage) or t.text(t.get(status, "deprecated", "v1beta1", "failureMessage"))
+local failure = cluster_api.failure(obj)
 if failure or phase == "Failed" then
   return t.degraded_for_good(flat(failure or phase))
 end

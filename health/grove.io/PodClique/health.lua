@@ -2,8 +2,7 @@
 -- Decided by MinAvailableBreached, lastErrors, updateProgress and the counters. Facts: grove.io/v1alpha1. Replicas
 -- are an autoscaler's; 0 of them is an intended idle state.
 local t = require("truce")
-
-local ERRORS_S = 60 -- an error is news only behind the first minute of an update: until then it mostly goes by
+local grove = require("grove")
 
 local late = t.unobserved(obj)
 if late then
@@ -19,15 +18,9 @@ if t.is(obj, "MinAvailableBreached") then
     t.number(status.readyReplicas, 0), want))
 end
 local progress = t.table(status.updateProgress)
-local errors = t.table(status.lastErrors)
-if #errors > 0 then
-  local e, begun = errors[#errors], progress.updateStartedAt or t.get(obj, "metadata", "creationTimestamp")
-  local says = string.format("%s: %s", t.text(t.get(e, "code"), "error"), t.text(t.get(e, "description"), "no words"))
-  local age = t.age(begun)
-  if age and age < ERRORS_S then
-    return t.again(t.progressing(says), ERRORS_S - age)
-  end
-  return t.degraded(says)
+local failing = grove.failing(obj, progress)
+if failing then
+  return failing
 end
 local gated = t.number(status.scheduleGatedReplicas, 0)
 if gated > 0 then

@@ -2,13 +2,11 @@
 -- Ready (False, or NotReady=True, is an error of the topic), once status.observedGeneration has caught up. A change
 -- of the number of replicas takes its time beside it; a topic that is not managed has no Ready.
 local t = require("truce")
+local strimzi = require("strimzi")
 
-if t.is(obj, "ReconciliationPaused") then
-  return t.suspended("reconciliation is paused by annotation")
-end
-local late = t.unobserved(obj)
-if late then
-  return late
+local early = strimzi.early(obj)
+if early then
+  return early
 end
 if t.is(obj, "Unmanaged") then
   return t.healthy("not managed by the operator")

@@ -2,13 +2,11 @@
 -- Kafka, KafkaConnect, KafkaBridge, KafkaUser and whatever else the operator only gives Ready or NotReady, once
 -- status.observedGeneration has caught up. NotReady=True with reason Creating is the way up, any other an error.
 local t = require("truce")
+local strimzi = require("strimzi")
 
-if t.is(obj, "ReconciliationPaused") then
-  return t.suspended("reconciliation is paused by annotation")
-end
-local late = t.unobserved(obj)
-if late then
-  return late
+local early = strimzi.early(obj)
+if early then
+  return early
 end
 local down = t.condition(obj, "NotReady")
 if down and down.status == "True" then
