@@ -30,4 +30,16 @@ function cluster_api.flat(text)
   return (text:gsub("%s*\n%s*", " "))
 end
 
+-- Of what has a phase: Suspended when it is paused, Degraded for good when it failed, else nil.
+function cluster_api.halted(obj)
+  if cluster_api.paused(obj) then
+    return t.suspended("paused")
+  end
+  local failure = cluster_api.failure(obj)
+  if failure or t.status(obj).phase == "Failed" then
+    return t.degraded_for_good(cluster_api.flat(failure or "Failed"))
+  end
+  return nil
+end
+
 return cluster_api

@@ -11,12 +11,9 @@ local status = t.status(obj)
 local phase = t.text(status.phase, "Pending")
 local modern = cluster_api.conditions(obj)
 
-if cluster_api.paused(obj) then
-  return t.suspended("paused")
-end
-local failure = cluster_api.failure(obj)
-if failure or phase == "Failed" then
-  return t.degraded_for_good(flat(failure or phase))
+local halted = cluster_api.halted(obj)
+if halted then
+  return halted
 end
 if modern then
   local available = t.condition_in(modern, "Available", t.get(obj, "metadata", "generation"))
