@@ -160,14 +160,10 @@ static int delete (struct demo *d, const struct kube_location *at, struct err *e
 }
 
 uint64_t demo_writes(const struct demo *d) {
-        struct kube_transport_stats stats;
-        uint64_t writes = 0;
+        struct app_counts counts;
 
-        kube_transport_get_stats(d->agent_transport, &stats);
-        for (int m = 0; m < KUBE_METHODS; m++)
-                for (int c = 0; m != KUBE_GET && c < KUBE_STATUS_CLASSES; c++)
-                        writes += stats.calls[m][c];
-        return writes;
+        app_counts(agent_app(d->agent, 0), &counts);
+        return counts.writes + counts.pruned;
 }
 
 /* ---- the end ---- */

@@ -101,7 +101,7 @@ int demo_get(struct demo *d, const struct kube_location *at, struct arena *a, co
              struct err *err);
 struct kube_location demo_web_location(const struct demo *d, const char *subresource);
 struct kube_location demo_core_location(const char *plural, struct str namespace, struct str name);
-/* Everything but GET that the agent has sent so far. */
+/* Writes of objects that the agent, which must run, has sent so far; not of its own records. */
 uint64_t demo_writes(const struct demo *d);
 
 /* --- demo_agent.c --- */
