@@ -32,7 +32,9 @@ bool app_is_final(const struct app *app) {
         if (!app_is_observed(app))
                 return false;
         for (size_t i = 0; i < app->desired->count; i++) {
-                if (app->desired->objects[i].id.n == 0) /* its kind is looked for */
+                const struct desired *d = &app->desired->objects[i];
+
+                if (d->id.n == 0 && d->state != DESIRED_REFUSED) /* its kind is looked for */
                         return false;
         }
         while (map_next(app->items, &at, NULL, &p)) {
@@ -61,8 +63,12 @@ void app_counts(const struct app *app, struct app_counts *ret_counts) {
                 c.reported += item->reported;
         }
         /* Without a known scope there is no id, and no item. */
-        for (size_t i = 0; i < c.objects; i++)
-                c.parked += app->desired->objects[i].id.n == 0;
+        for (size_t i = 0; i < c.objects; i++) {
+                const struct desired *d = &app->desired->objects[i];
+
+                c.parked += d->id.n == 0 && d->state != DESIRED_REFUSED;
+                c.refused += d->id.n == 0 && d->state == DESIRED_REFUSED;
+        }
         *ret_counts = c;
 }
 

@@ -222,11 +222,18 @@ const struct judge_hooks app_judge_hooks = { input_of, judged, failed };
 
 /* --- looking -------------------------------------------------------------------------------------------------------- */
 
+/* It was Missing, and is there. */
+static bool is_unseen(const struct item_health *h) {
+        return !h->judged && !h->written && !h->message && h->settle.seen == HEALTH_PROGRESSING;
+}
+
 static void look_at_live(struct item *item, const struct live *live) {
         struct item_health *h = &item->health;
         uint64_t version = version_of(live);
         bool under_way = h->ticket.slot && !h->ticket.waits;
 
+        if (h->known && !h->judged && h->settle.shown == HEALTH_MISSING)
+                take_in(item, &(struct health){ .code = HEALTH_PROGRESSING }, false);
         if (version == (under_way ? h->asked : h->judged))
                 return;
         if (!judge_has(&h->ticket))
@@ -444,10 +451,10 @@ static bool is_new(const struct item_health *h) {
         return h->written || (h->settle.seen == HEALTH_HEALTHY && h->settle.shown != HEALTH_HEALTHY);
 }
 
-static struct str message_of(const struct item *item) {
+static struct str message_of(const struct desired *d, const struct item *item) {
         if (!item)
-                return STR("the cluster does not serve its kind");
-        if (!item->health.known)
+                return d->state == DESIRED_REFUSED ? STR("it is refused") : STR("the cluster does not serve its kind");
+        if (!item->health.known || is_unseen(&item->health))
                 return STR("not looked at yet");
         return item->health.message ? str_from(item->health.message) : is_new(&item->health) ? STR("applied a moment ago") : STR("");
 }
@@ -467,7 +474,7 @@ struct str app_health_message(const struct app *app, struct arena *a) {
                         continue;
                 health_total_add(&total, &(struct health_member){
                         .name = name_of(d, a), .code = now.code,
-                        .message = message_of(item),
+                        .message = message_of(d, item),
                 });
         }
         return health_total_message(&total, a);

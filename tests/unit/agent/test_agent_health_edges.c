@@ -52,6 +52,50 @@ static void an_event_that_overtakes_its_answer_is_judged(void **state) {
         end(&w);
 }
 
+/* --- a judge that takes its time --------------------------------------------------------------------------------- */
+
+static void assert_health(const struct world *w, enum health_code code, const char *message) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct app_health now;
+
+        app_health(agent_app(w->agent, 0), &now);
+        assert_int_equal(now.code, code);
+        assert_string_equal(arena_str(a, app_health_message(agent_app(w->agent, 0), a)).p, message);
+}
+
+static void what_exists_is_not_missing(void **state) {
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1"));
+        loop_virtual_slow_pool(w.loop, LOOP_POOL_CPU, 20000);
+        push(&w, CM("a", "1") "---\n" CM("b", "1"));
+        for (unsigned i = 0; i < 100 && !map_find(w.twin.objects, STR(PATH_B)); i++)
+                loop_run_for(w.loop, 1000);
+        assert_health(&w, HEALTH_PROGRESSING, "configmap/b: applied a moment ago");
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_health(&w, HEALTH_HEALTHY, "");
+        end(&w);
+}
+
+/* It gets no name, and waits for no kind: nothing more is to be expected. */
+static void what_is_refused_is_not_said_to_wait_for_its_kind(void **state) {
+        struct app_counts counts;
+        struct world w;
+
+        (void)state;
+        prepare(&w, CM("a", "1"));
+        w.config->apps[0].destination_namespace = STR("");
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        app_counts(agent_app(w.agent, 0), &counts);
+        assert_int_equal(counts.refused, 1);
+        assert_int_equal(counts.parked, 0);
+        assert_health(&w, HEALTH_MISSING, "configmap/a: it is refused");
+        assert_true(app_is_final(agent_app(w.agent, 0)));
+        end(&w);
+}
+
 /* --- a new process ---------------------------------------------------------------------------------------------- */
 
 static void add_rule(struct world *w, const char *kind, const char *text) {
@@ -128,6 +172,8 @@ static void a_rule_shows_nothing_of_a_secret(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(an_event_that_overtakes_its_answer_is_judged),
+                cmocka_unit_test(what_exists_is_not_missing),
+                cmocka_unit_test(what_is_refused_is_not_said_to_wait_for_its_kind),
                 cmocka_unit_test(what_is_found_degraded_stays_so),
                 cmocka_unit_test(a_rule_shows_nothing_of_a_secret),
         };
