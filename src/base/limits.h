@@ -60,7 +60,7 @@
  * of 4 MiB takes some 30 ms at worst, and etcd holds 1.5 MiB an object. Argo CD's contract wants a table of two strings.
  */
 #define LUA_MAX_MEMORY_BYTES (16 * MIB)        /* of one evaluation */
-#define LUA_MAX_MS 1000                        /* the same */
+#define LUA_MAX_MS 1000                        /* the same, of the thread's processor time */
 #define LUA_MAX_SCRIPT_BYTES (64 * KIB)
 #define LUA_MAX_LOADED_BYTES (64 * KIB)
 #define LUA_MAX_STRING_BYTES (4 * MIB)
