@@ -175,6 +175,8 @@ struct key {
         };
 };
 
+#define KEYS_AT_ONCE 1024 /* room is made for */
+
 enum { RANK_INTEGER, RANK_NUMBER, RANK_STRING, RANK_FALSE, RANK_TRUE, RANK_OTHER };
 
 static struct key key_of(lua_State *L, int index, lua_Integer at) {
@@ -244,7 +246,9 @@ static bool gather_keys(lua_State *L, lua_Integer *ret_count) {
         bool sorted = true;
         lua_Integer count = 0;
 
-        lua_createtable(L, (int)lua_rawlen(L, 1), 0);
+        /* With holes the length may be anything. */
+        lua_Unsigned length = lua_rawlen(L, 1);
+        lua_createtable(L, length < KEYS_AT_ONCE ? (int)length : KEYS_AT_ONCE, 0);
         lua_pushnil(L);
         while (lua_next(L, 1)) {
                 lua_pop(L, 1);
