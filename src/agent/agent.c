@@ -460,7 +460,8 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         agent->desired_targets = map_new(free);
         agent->scaler_look = loop_timer_new(l, agent_look_for_scaler, agent);
         agent->know = loop_timer_new(l, agent_ask_for_scalers, agent);
-        agent->poller = poller_new(l, options->poll_once && !options->follow ? 0 : config->agent.poll_ms, config->agent.git_timeout_ms);
+        int64_t poll_ms = options->poll_once && !options->follow ? 0 : config->agent.poll_ms;
+        agent->poller = poller_new(l, poll_ms, config->agent.git_timeout_ms);
         agent->cache = cache_new();
         agent->retry = loop_timer_new(l, start, agent);
         agent->entries = mem_zalloc((config->app_count + 1) * sizeof *agent->entries);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What becomes known of an application's health: that it is Degraded, and that it is no more, each once. What goes on, and what
- * is Progressing in between, is no news.
+ * What becomes known of an application's health: that it is Degraded, and that it is no more, each once. What goes on,
+ * and what is Progressing in between, is no news.
  *
- * The Event is about the object that is to blame, where people look first. What an agent finds as it starts is in the log, and no
- * Event: a restart writes nothing.
+ * The Event is about the object that is to blame, where people look first. What an agent finds as it starts is in the
+ * log, and no Event: a restart writes nothing.
  */
 #include "agent/agent_impl.h"
 
@@ -20,7 +20,8 @@ static const struct live *find_live(const struct agent *agent, const struct desi
 }
 
 /* What does not exist has no uid. */
-static void tell_event(const struct entry *e, const struct desired *d, bool warning, const char *reason, struct str message) {
+static void tell_event(const struct entry *e, const struct desired *d, bool warning, const char *reason,
+                       struct str message) {
         _cleanup_(buf_done) struct buf version = buf_make(512);
         const struct live *live = find_live(e->agent, d);
 
@@ -44,7 +45,8 @@ static void tell_degraded(const struct entry *e, const struct desired *worst) {
 
         if (!e->agent->events || !worst)
                 return;
-        buf_addf(&text, "Application %.*s is Degraded: %.*s", STR_FMT(e->config->name), STR_FMT(app_health_message(e->app, a)));
+        buf_addf(&text, "Application %.*s is Degraded: %.*s", STR_FMT(e->config->name),
+                 STR_FMT(app_health_message(e->app, a)));
         tell_event(e, worst, true, "HealthDegraded", buf_str(&text));
 }
 

@@ -154,7 +154,10 @@ static bool has_the_same(const struct value *x, const struct value *y, const cha
         return was == is || (was && is && value_equal(was, is));
 }
 
-/* But for health. Texts of which each is all there is to tell; the subject and the number of objects follow from commit and counts. */
+/*
+ * But for health. Texts of which each is all there is to tell; the subject and the number of objects follow from commit
+ * and counts.
+ */
 static bool tells_the_same(const struct value *x, const struct value *y) {
         static const char *const keys[] = { "commit", "applied", "sync", "counts", "error", "config",
                                             "repo",   "path",    "namespace", "reports", "kept" };

@@ -122,7 +122,10 @@ struct app;
 
 struct app_hooks {
         void (*outcome)(void *ctx, struct app *app, const struct outcome *outcome);
-        /* What it is waiting for, for progress lines: "waiting for crd/widgets.example.io". Told when it changes, and once a minute. */
+        /*
+         * What it is waiting for, for progress lines: "waiting for crd/widgets.example.io". Told when it changes, and
+         * once a minute.
+         */
         void (*waiting)(void *ctx, struct app *app, const char *what);
         /* Everything that can be done now is done; `prune_err` says why nothing was pruned, or NULL. */
         void (*settled)(void *ctx, struct app *app, const struct err *prune_err);
@@ -251,7 +254,10 @@ void app_live_dropped(struct app *app, struct str id);
 void app_scalers_are_known(struct app *app);
 /* What other applications want has changed: an object that belonged to one of them may be this one's now. */
 void app_others_changed(struct app *app);
-/* Another application has deleted what it had, or is known not to have it: a Namespace or definition may hold nothing any more. */
+/*
+ * Another application has deleted what it had, or is known not to have it: a Namespace or definition may hold nothing
+ * any more.
+ */
 void app_others_pruned(struct app *app);
 /* Kinds or discovery changed. */
 void app_kinds_changed(struct app *app);
@@ -313,7 +319,9 @@ enum app_ignore_use app_ignore_use(const struct app *app, size_t i, const char *
 
 /* "deploy/web spec.paused, owned by argocd-controller": a line each of the reported paths, `max` at most. */
 void app_reports(const struct app *app, size_t max, struct buf *out);
-/* The same of what is left as it is for a while: a person's override runs, or the hold of a scaler or rule that went. */
+/*
+ * The same of what is left as it is for a while: a person's override runs, or the hold of a scaler or rule that went.
+ */
 void app_kept(const struct app *app, size_t max, struct buf *out);
 void app_counts(const struct app *app, struct app_counts *ret_counts);
 /* Fights since the start; borrowed. */

@@ -3,12 +3,14 @@
  * The health of an application: of each object that Git wants, as it is live, judged by health/ on a pool thread
  * (agent/judge.h) and taken together here.
  *
- * An object is judged when it was not yet, when it has changed, and when its rule has named a time; never twice as it is. What
- * does not exist is Missing, and named: Argo CD leaves it out, and 9 of 10 objects are then a healthy application. What an apply
- * of ours has changed is Progressing until that was judged: what was Healthy was another version of it.
+ * An object is judged when it was not yet, when it has changed, and when its rule has named a time; never twice as it
+ * is. What does not exist is Missing, and named: Argo CD leaves it out, and 9 of 10 objects are then a healthy
+ * application. What an apply of ours has changed is Progressing until that was judged: what was Healthy was another
+ * version of it.
  *
- * Nothing waits for this but a one-shot command, and a status for a moment. What changes is told in a later turn, once for all of a turn, and stored with the
- * next status, or by itself at most every HEALTH_SAVE_MS: what came and went meanwhile is no request.
+ * Nothing waits for this but a one-shot command, and a status for a moment. What changes is told in a later turn, once
+ * for all of a turn, and stored with the next status, or by itself at most every HEALTH_SAVE_MS: what came and went
+ * meanwhile is no request.
  */
 #include "agent/app_impl.h"
 
@@ -21,7 +23,7 @@
 #define OPEN (HEALTH_UNKNOWN + 1) /* the place of what is not known yet, among the counts */
 _Static_assert(OPEN + 1 == APP_HEALTH_COUNTS, "a count for each code, and one");
 
-/* --- what is counted ------------------------------------------------------------------------------------------------ */
+/* --- what is counted ---------------------------------------------------------------------------------------------- */
 
 static bool is_member(const struct desired *d) {
         return !d->hook && !d->health_ignored;
@@ -73,7 +75,7 @@ void item_forget_health(struct item *item) {
         free(h->message);
 }
 
-/* --- what is known of one object ------------------------------------------------------------------------------------ */
+/* --- what is known of one object ---------------------------------------------------------------------------------- */
 
 static void wake(struct app *app, int64_t at_ms) {
         int64_t now_ms = loop_now_ms(app->env.loop);
@@ -152,7 +154,7 @@ static void take_in_word(struct item *item, enum health_code code, const char *m
         take_in(item, &(struct health){ .code = code, .message = str_from(message) }, false);
 }
 
-/* --- the judge ------------------------------------------------------------------------------------------------------ */
+/* --- the judge ---------------------------------------------------------------------------------------------------- */
 
 static struct item *item_of(struct judge_ticket *t) {
         return CONTAINER_OF(t, struct item, health.ticket);
@@ -214,13 +216,13 @@ static void failed(void *ctx, struct judge_ticket *t, const char *rule, struct s
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
 
         (void)ctx;
-        item->app->env.hooks.remark(item->app->env.ctx, item->app, rule,
-                                    arena_strf(a, "a health rule failed, what it is about is Unknown: %.*s", STR_FMT(message)).p);
+        struct str text = arena_strf(a, "a health rule failed, what it is about is Unknown: %.*s", STR_FMT(message));
+        item->app->env.hooks.remark(item->app->env.ctx, item->app, rule, text.p);
 }
 
 const struct judge_hooks app_judge_hooks = { input_of, judged, failed };
 
-/* --- looking -------------------------------------------------------------------------------------------------------- */
+/* --- looking ------------------------------------------------------------------------------------------------------ */
 
 /* It was Missing, and is there. */
 static bool is_unseen(const struct item_health *h) {
@@ -260,7 +262,8 @@ static void look_at_nothing(struct item *item) {
         else if (d->state == DESIRED_SKIPPED || (state == CLUSTER_KIND_UNKNOWN && !is_ours_to_make(d)))
                 take_in_word(item, HEALTH_NONE, "");
         else
-                take_in_word(item, HEALTH_MISSING, state == CLUSTER_KIND_SYNCED ? "it does not exist" : "the cluster does not serve its kind");
+                take_in_word(item, HEALTH_MISSING,
+                             state == CLUSTER_KIND_SYNCED ? "it does not exist" : "the cluster does not serve its kind");
 }
 
 void item_look_at_health(struct item *item) {
@@ -317,7 +320,7 @@ static void look_again(void *ctx) {
         }
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------------ */
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 /* What would be stored now is compared with what is: most changes are over when it is time. */
 static bool says_something_new(struct app *app) {

@@ -318,13 +318,17 @@ void app_fights_free(struct app *app);
  */
 bool item_read_lease(struct item *item, const struct value *live, const struct managed *owners, bool full,
                      struct arena *a, const char **ret_text);
-/* A decision was carried out: pauses and leases that are over need no more looks of their own, and what runs is waited for. */
+/*
+ * A decision was carried out: pauses and leases that are over need no more looks of their own, and what runs is waited
+ * for.
+ */
 void item_respites_are_looked_at(struct item *item);
 /* Makes sure that retries and holds are looked at by `at_ms` of the loop's clock. */
 void app_wake(struct app *app, int64_t at_ms);
 
 /*
- * Health (app_health.c). An object is looked at whenever it may have changed, which costs next to nothing where it has not.
+ * Health (app_health.c). An object is looked at whenever it may have changed, which costs next to nothing where it has
+ * not.
  */
 void app_health_new(struct app *app);
 void app_health_free(struct app *app);
@@ -336,8 +340,8 @@ void app_note_health(struct app *app);
 /* All of them: kinds can be read that could not before. */
 void app_look_at_health(struct app *app);
 /*
- * Before it is settled: may what is being judged be known in a moment? Then the status says how it is, not how it was. A one-shot
- * command waits for that; an agent not for long.
+ * Before it is settled: may what is being judged be known in a moment? Then the status says how it is, not how it was.
+ * A one-shot command waits for that; an agent not for long.
  */
 bool app_health_is_awaited(struct app *app);
 /* A write of ours was answered. */

@@ -55,7 +55,9 @@ struct config_retry {
         int64_t max_ms;
 };
 
-/* An AppProject: limits of what its applications may hold. Lists as in manifest_protection: NULL rules are "no limit". */
+/*
+ * An AppProject: limits of what its applications may hold. Lists as in manifest_protection: NULL rules are "no limit".
+ */
 struct config_project {
         struct str name;
         struct config_place place;

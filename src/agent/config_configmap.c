@@ -236,7 +236,8 @@ static void read_nested_kind(struct reader *r, const struct value_member *m, uin
         struct err err;
 
         if (key.kind.n == 0)
-                reader_error(r, line_before + m->line, "%s names no kind: <group>/<Kind>, or <Kind> of the core group", where);
+                reader_error(r, line_before + m->line, "%s names no kind: <group>/<Kind>, or <Kind> of the core group",
+                             where);
         else if (glob_check(key.group, &err) < 0 || glob_check(key.kind, &err) < 0)
                 reader_error(r, line_before + m->line, "%s: %s", where, err.msg);
         else if (!value_is(m->value, VALUE_MAP) && !value_is(m->value, VALUE_NULL))
@@ -306,7 +307,7 @@ static void read_compare_options(struct reader *r, const struct value_member *m)
                 read_compare_option(r, &map->map.members[i], line_before + map->map.members[i].line);
 }
 
-/* --- resource.sensitive.mask.annotations ------------------------------------------------------------------------------ */
+/* --- resource.sensitive.mask.annotations -------------------------------------------------------------------------- */
 
 /* Keys with commas between. */
 static void read_masks(struct reader *r, const struct value_member *m) {

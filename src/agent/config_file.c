@@ -135,7 +135,7 @@ struct hash128 config_stamp(const struct str *paths, size_t count) {
         return hash128(&no_key, buf_str(&text));
 }
 
-/* --- folders of health rules ---------------------------------------------------------------------------------------- */
+/* --- folders of health rules -------------------------------------------------------------------------------------- */
 
 #define SCRIPT "health.lua"
 

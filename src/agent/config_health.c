@@ -6,8 +6,9 @@
  *   resource.customizations.useOpenLibs.<group>_<Kind>  "true": with Argo CD's further libraries
  *   resource.customizations                             the older form: "<group>/<Kind>" → health.lua, with globs
  *
- * and from a folder (`healthDir`) in the layout of Argo CD's own scripts: <group>/<Kind>/health.lua, <Kind>/health.lua of the
- * core group, `_` in a folder's name is any run of letters. Those have the further libraries, as Argo CD's own do.
+ * and from a folder (`healthDir`) in the layout of Argo CD's own scripts: <group>/<Kind>/health.lua, <Kind>/health.lua
+ * of the core group, `_` in a folder's name is any run of letters. Those have the further libraries, as Argo CD's own
+ * do.
  *
  * Of two scripts for one kind that of the folder counts, for it is meant for truce alone; else the first one.
  */
@@ -43,7 +44,7 @@ void config_read_health(struct reader *r, const struct value_member *m, const ch
         add(r->c, &rule);
 }
 
-/* --- the folder ----------------------------------------------------------------------------------------------------- */
+/* --- the folder --------------------------------------------------------------------------------------------------- */
 
 static void complain(struct config *c, enum config_severity severity, struct config_place place, struct str message) {
         config_add_problem(c, (struct config_problem){ .severity = severity, .place = place, .message = message });
@@ -57,7 +58,8 @@ static void read_script(struct config *c, const struct config_script *script) {
         struct err err;
 
         if (config_read_file(script->path, c->arena, &rule.lua.text, &err) < 0)
-                complain(c, CONFIG_ERROR, (struct config_place){ .file = script->path }, arena_str(c->arena, str_from(err.msg)));
+                complain(c, CONFIG_ERROR, (struct config_place){ .file = script->path },
+                         arena_str(c->arena, str_from(err.msg)));
         else
                 add(c, &rule);
 }
@@ -81,7 +83,7 @@ static void read_folder(struct config *c) {
                 read_script(c, &scripts[i]);
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------------ */
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 /* The same of which the first is earlier in the list. */
 static const struct config_health *find_same(const struct config *c, size_t count, const struct config_health *rule) {
@@ -154,8 +156,9 @@ void config_settle_health(struct config *c) {
                 const struct config_health *rule = &c->healths.rules[i], *same = find_same(c, i, rule);
 
                 if (same)
-                        complain(c, CONFIG_NOTICE, rule->place, arena_strf(c->arena, "another health rule for %.*s%s%.*s counts, at %.*s",
-                                 STR_FMT(rule->group), rule->group.n ? "/" : "", STR_FMT(rule->kind),
+                        complain(c, CONFIG_NOTICE, rule->place,
+                                 arena_strf(c->arena, "another health rule for %.*s%s%.*s counts, at %.*s",
+                                            STR_FMT(rule->group), rule->group.n ? "/" : "", STR_FMT(rule->kind),
                                  STR_FMT(config_place_text(same->place, c->arena))));
                 else if (is_good(c, rule))
                         kept[count++] = *rule;

@@ -49,7 +49,10 @@ struct config_key {
         const char *reason; /* LATER: one clause */
 };
 
-/* Checks every key of the document, or of the alias, against the table. Values that say "off" (null, false, "", 0, empty) never refuse. */
+/*
+ * Checks every key of the document, or of the alias, against the table. Values that say "off" (null, false, "", 0,
+ * empty) never refuse.
+ */
 void config_check_keys(struct reader *r, const struct config_key *keys, size_t count);
 
 /* Typed reading, by a path with dots. Absent and null leave *ret as it is; another type is an error. */
@@ -141,7 +144,10 @@ int config_clean_source(struct config_source *source, struct arena *a, struct co
 int config_list_files(struct str path, struct arena *a, const struct str **ret_files, size_t *ret_count,
                       struct err *err);
 
-/* The scripts of a folder of health rules, <group>/<Kind>/health.lua or <Kind>/health.lua, sorted; other files do not count. */
+/*
+ * The scripts of a folder of health rules, <group>/<Kind>/health.lua or <Kind>/health.lua, sorted; other files do not
+ * count.
+ */
 struct config_script {
         struct str path, group, kind; /* of the last two `_` has become `*` */
 };

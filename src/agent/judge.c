@@ -44,7 +44,7 @@ static void begin_later(struct judge *j) {
                 loop_timer_start(j->begin, 0);
 }
 
-/* --- the queue ------------------------------------------------------------------------------------------------------ */
+/* --- the queue ---------------------------------------------------------------------------------------------------- */
 
 static void take_out(struct judge *j, struct judge_ticket *t) {
         if (!t->waits)
@@ -77,7 +77,7 @@ bool judge_has(const struct judge_ticket *t) {
         return t->waits || t->slot;
 }
 
-/* --- on a pool thread ----------------------------------------------------------------------------------------------- */
+/* --- on a pool thread --------------------------------------------------------------------------------------------- */
 
 static void judge_one(struct job *job, struct judge_slot *slot) {
         _cleanup_(arena_freep) struct arena *a = arena_new(slot->input.text.n * 4);
@@ -113,7 +113,7 @@ static void run(void *ctx) {
         job->took_us = now_us() - began_us;
 }
 
-/* --- the jobs ------------------------------------------------------------------------------------------------------- */
+/* --- the jobs ----------------------------------------------------------------------------------------------------- */
 
 static void job_free(struct job *job) {
         health_rules_unref(job->rules);
@@ -122,9 +122,9 @@ static void job_free(struct job *job) {
 }
 
 static void count_failure(struct judge *j, const struct health *h) {
-        enum judge_failure failure = h->failure == ERR_TIMEOUT ? JUDGE_TIMEOUT : h->failure == ERR_LIMIT ? JUDGE_MEMORY : JUDGE_ERROR;
+        bool late = h->failure == ERR_TIMEOUT, large = h->failure == ERR_LIMIT;
 
-        j->stats.failures[failure]++;
+        j->stats.failures[late ? JUDGE_TIMEOUT : large ? JUDGE_MEMORY : JUDGE_ERROR]++;
 }
 
 /* What is wrong with a script is told once, whatever objects it is wrong with. */
@@ -217,7 +217,7 @@ static void begin(void *ctx) {
         loop_work_start(j->loop, LOOP_POOL_CPU, run, done, job);
 }
 
-/* --- life ----------------------------------------------------------------------------------------------------------- */
+/* --- life --------------------------------------------------------------------------------------------------------- */
 
 struct judge *judge_new(struct loop *l, struct health_rules *rules, const struct judge_hooks *hooks, void *ctx) {
         struct judge *j = mem_zalloc(sizeof *j);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Judges the health of live objects on a pool thread: one job at a time for all applications of an agent, so that renders
- * find a thread whatever a script does, with as many objects as the last jobs were quick.
+ * Judges the health of live objects on a pool thread: one job at a time for all applications of an agent, so that
+ * renders find a thread whatever a script does, with as many objects as the last jobs were quick.
  *
- * Who has an object keeps a ticket for it. A ticket that was handed in waits in a queue; when its turn comes the object's text
- * is asked for and copied, and later the answer is given. Meanwhile it may be handed in again: then it is judged again.
+ * Who has an object keeps a ticket for it. A ticket that was handed in waits in a queue; when its turn comes the
+ * object's text is asked for and copied, and later the answer is given. Meanwhile it may be handed in again: then it is
+ * judged again.
  *
  * Scripts fail one object each. What a script did wrong is remembered by its name, so that it can be told once.
  *
- * Thread rule: loop thread; rules are read on pool threads. Life cycle: tickets are withdrawn before the judge is freed; a job
- * under way may outlive it.
+ * Thread rule: loop thread; rules are read on pool threads. Life cycle: tickets are withdrawn before the judge is
+ * freed; a job under way may outlive it.
  */
 #ifndef TRUCE_AGENT_JUDGE_H
 #define TRUCE_AGENT_JUDGE_H

@@ -11,7 +11,9 @@
 #define KIB 1024
 #define MIB (1024 * 1024)
 
-/* JSON and YAML. CRDs of the field nest 35 deep; libyaml's scanner is quadratic in depth, so the cap must bite early. */
+/*
+ * JSON and YAML. CRDs of the field nest 35 deep; libyaml's scanner is quadratic in depth, so the cap must bite early.
+ */
 #define JSON_MAX_DEPTH 256
 #define OBJECT_MAX_DEPTH (JSON_MAX_DEPTH - 5)   /* in Git: managedFields repeat an object's fields five levels deeper */
 #define JSON_MAX_BYTES (64 * MIB)               /* one text; what we read is far smaller (KUBE_MAX_REPLY_BYTES) */
@@ -56,8 +58,9 @@
 #define JQ_MAX_MEMORY_BYTES (256 * MIB)
 
 /*
- * Health scripts (lua/script.h). Parsing is not interrupted, so it is short (some 0.2 s for the worst); a step on a string
- * of 4 MiB takes some 30 ms at worst, and etcd holds 1.5 MiB an object. Argo CD's contract wants a table of two strings.
+ * Health scripts (lua/script.h). Parsing is not interrupted, so it is short (some 0.2 s for the worst); a step on a
+ * string of 4 MiB takes some 30 ms at worst, and etcd holds 1.5 MiB an object. Argo CD's contract wants a table of two
+ * strings.
  */
 #define LUA_MAX_MEMORY_BYTES (16 * MIB)        /* of one evaluation */
 #define LUA_MAX_MS 1000                        /* the same, of the thread's processor time */

@@ -15,7 +15,8 @@
  * same arguments twice, before and after the document is read, is fine (lists are replaced by the first use in a pass).
  *
  * Flags: `--name value`, `--name=value`, `--flag`, `--flag=false`, `--no-flag`, `-o value`, `-ovalue`; `--` ends them,
- * operands may stand between. A choice with a bare meaning takes `--name` and `--name=value`. Unknown ones are INVAL and name the nearest known one.
+ * operands may stand between. A choice with a bare meaning takes `--name` and `--name=value`. Unknown ones are INVAL
+ * and name the nearest known one.
  *
  * Thread rule: tables are constant; a target belongs to the caller.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `sync` and `diff` share: an agent that looks at Git once and ends when every application is settled (and, as `wait`
- * says, observed, or healthy), or when something makes that impossible. An application whose repository or inventory cannot be
- * read has ended, too, and holds up no other.
+ * What `sync` and `diff` share: an agent that looks at Git once and ends when every application is settled (and, as
+ * `wait` says, observed, or healthy), or when something makes that impossible. An application whose repository or
+ * inventory cannot be read has ended, too, and holds up no other.
  *
- * Who waits for health goes on looking at Git: a newer commit is synced, and then it is that one that is waited for. Healthy is
- * what Argo CD's `app wait` takes for it: Suspended is not, unless the object is marked so. What is Degraded for good ends the
- * wait.
+ * Who waits for health goes on looking at Git: a newer commit is synced, and then it is that one that is waited for.
+ * Healthy is what Argo CD's `app wait` takes for it: Suspended is not, unless the object is marked so. What is Degraded
+ * for good ends the wait.
  */
 #ifndef TRUCE_CLI_ONESHOT_H
 #define TRUCE_CLI_ONESHOT_H

@@ -235,8 +235,8 @@ static void on_health(void *ctx, struct app *app, enum agent_health_news news) {
 
         (void)ctx;
         if (news == AGENT_HEALTH_DEGRADED)
-                log_event(LOG_WARN, "health", "degraded", "app", app_name(app, a), "what", text(a, app_health_message(app, a)),
-                          NULL);
+                log_event(LOG_WARN, "health", "degraded", "app", app_name(app, a), "what",
+                          text(a, app_health_message(app, a)), NULL);
         else if (news == AGENT_HEALTH_RECOVERED)
                 log_event(LOG_INFO, "health", "healthy again", "app", app_name(app, a), NULL);
 }
@@ -438,7 +438,7 @@ static void on_cluster(void *ctx) {
         note(d);
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------------ */
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static int start(struct daemon *d, struct err *err) {
         struct session *s = &d->session;

@@ -670,9 +670,10 @@ static void print_sync_end(struct show *s, struct agent *agent, int64_t took_ms,
                 writes += c.writes;
                 requests += c.requests;
         }
-        printf("%s%s%s   %zu changed, %zu %s, %zu %s   %lld.%02lld s\n", all_is_well ? "synced" : "not synced", known ? ", " : "",
-               known ? word_of(health) : "", s->changed, writes, plural(writes, "write", "writes"), requests, plural(requests, "request", "requests"),
-               (long long)(took_ms / 1000), (long long)(took_ms % 1000 / 10));
+        printf("%s%s%s   %zu changed, %zu %s, %zu %s   %lld.%02lld s\n", all_is_well ? "synced" : "not synced",
+               known ? ", " : "", known ? word_of(health) : "", s->changed, writes, plural(writes, "write", "writes"),
+               requests, plural(requests, "request", "requests"), (long long)(took_ms / 1000),
+               (long long)(took_ms % 1000 / 10));
 }
 
 int show_diff_exit(const struct show *s) {

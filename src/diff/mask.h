@@ -35,7 +35,9 @@ bool mask_is_secret(const struct value *object);
 void mask_objects(const struct value **objects, size_t count, bool secret, const struct mask_annotations *also,
                   struct arena *a);
 
-/* A core Secret's masked copy in the arena; any other object as it is. For what reads objects and has something to say. */
+/*
+ * A core Secret's masked copy in the arena; any other object as it is. For what reads objects and has something to say.
+ */
 const struct value *mask_if_secret(const struct value *object, struct arena *a);
 
 /*

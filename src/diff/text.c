@@ -10,8 +10,8 @@ struct range {
 };
 
 /*
- * Controls, format characters that reorder or hide what stands around them (Unicode Cc, and the dangerous of Cf), and two
- * that are no characters: XML and YAML cannot hold them.
+ * Controls, format characters that reorder or hide what stands around them (Unicode Cc, and the dangerous of Cf), and
+ * two that are no characters: XML and YAML cannot hold them.
  */
 static const struct range hidden[] = {
         { 0x00, 0x1f },     { 0x7f, 0x9f },     { 0xad, 0xad },       { 0x61c, 0x61c },

@@ -61,7 +61,8 @@ static void print_judge(const struct judge_stats *s, struct buf *out) {
                 [JUDGE_ERROR] = "error", [JUDGE_TIMEOUT] = "timeout", [JUDGE_MEMORY] = "memory"
         };
 
-        single(out, "truce_health_evaluations_total", "counter", "Live objects whose health was judged.", (double)s->evaluations);
+        single(out, "truce_health_evaluations_total", "counter", "Live objects whose health was judged.",
+               (double)s->evaluations);
         single(out, "truce_health_seconds_total", "counter", "Time that took, on pool threads.", (double)s->took_us / 1e6);
         head(out, "truce_health_failures_total", "counter", "Health rules that failed, by why.");
         for (size_t i = 0; i < JUDGE_FAILURES; i++)
