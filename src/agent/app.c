@@ -289,7 +289,7 @@ void app_set_desired(struct app *app, struct desired_set *set) {
         app->set_ms = loop_now_ms(app->env.loop);
         app->forget_at_ms = 0;
         empty_queues(app);
-        app_note_health(app);
+        app_health_begins(app);
         app->desired = set;
         collect_crds(app);
         drop_left_items(app);

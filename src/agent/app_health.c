@@ -229,6 +229,17 @@ static bool is_unseen(const struct item_health *h) {
         return !h->judged && !h->written && !h->message && h->settle.seen == HEALTH_PROGRESSING;
 }
 
+/* Where no rule is, only a status or a deletion says anything: most objects need not be read for that. */
+static bool says_nothing(struct item *item, const struct live *live) {
+        struct item_health *h = &item->health;
+        struct gvk gvk = item->desired->gvk;
+
+        if (!h->sought)
+                h->has_rule = judge_has_rule(item->app->env.judge, gvk.group, gvk.kind);
+        h->sought = true;
+        return !h->has_rule && !live->deleting && !json_member((struct str){ live->text, live->text_bytes }, STR("status")).n;
+}
+
 static void look_at_live(struct item *item, const struct live *live) {
         struct item_health *h = &item->health;
         uint64_t version = version_of(live);
@@ -238,6 +249,11 @@ static void look_at_live(struct item *item, const struct live *live) {
                 take_in(item, &(struct health){ .code = HEALTH_PROGRESSING }, false);
         if (version == (under_way ? h->asked : h->judged))
                 return;
+        if (says_nothing(item, live)) {
+                take_in_word(item, HEALTH_NONE, "");
+                h->judged = version;
+                return;
+        }
         if (!judge_has(&h->ticket))
                 item->app->health.pending++;
         judge_hand_in(item->app->env.judge, &h->ticket);
@@ -344,9 +360,18 @@ bool app_save_health(struct app *app) {
         return true;
 }
 
+/* Until the set in force is settled its objects change again and again. */
+static void set_busy(struct app *app, bool busy) {
+        if (!app->env.judge || app->health.busy == busy)
+                return;
+        app->health.busy = busy;
+        judge_busy(app->env.judge, busy);
+}
+
 bool app_health_is_awaited(struct app *app) {
         int64_t now_ms = loop_now_ms(app->env.loop);
 
+        set_busy(app, false);
         if (!app->health.pending) {
                 app->health.awaited_until_ms = 0;
                 return false;
@@ -379,14 +404,19 @@ void app_recall_health(struct app *app) {
                                    str_eqc(value_text(value_getc(status, "health")), health_name(HEALTH_DEGRADED));
 }
 
-void app_note_health(struct app *app) {
+static void note_known(struct app *app) {
         app->health.was_known |= app->desired && app->health.counts[OPEN] == 0;
+}
+
+void app_health_begins(struct app *app) {
+        note_known(app);
+        set_busy(app, true);
 }
 
 static void tell_now(void *ctx) {
         struct app *app = ctx;
 
-        app_note_health(app);
+        note_known(app);
         app->env.hooks.health(app->env.ctx, app);
         if (!app->env.one_shot && !loop_timer_is_running(app->health.save))
                 loop_timer_start(app->health.save, HEALTH_SAVE_MS);
@@ -399,6 +429,7 @@ void app_health_new(struct app *app) {
 }
 
 void app_health_free(struct app *app) {
+        set_busy(app, false);
         loop_timer_free(app->health.tell);
         loop_timer_free(app->health.again);
         loop_timer_free(app->health.save);

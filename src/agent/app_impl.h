@@ -59,6 +59,7 @@ struct item_health {
         bool terminal;
         bool written;        /* what was judged last is from before our last write */
         bool answers_write;  /* and what is being judged is not */
+        bool sought, has_rule; /* whether there is one for its kind, once that was asked */
 };
 
 /* One desired object's state. Lives as long as its id is desired. */
@@ -196,6 +197,7 @@ struct app {
                 bool was_degraded;            /* as the stored status says, when it was read */
                 bool was_known;               /* once; what is new since counts as Progressing until it is looked at */
                 bool due;                     /* it is stored though nothing else is new */
+                bool busy;                    /* the judge knows that we write */
         } health;
         size_t extra;                 /* objects that would be pruned, were it allowed */
         bool concluded;               /* the last save was begun */
@@ -336,7 +338,7 @@ void item_look_at_health(struct item *item);
 /* The stored status was read. */
 void app_recall_health(struct app *app);
 /* Before another set comes into force. */
-void app_note_health(struct app *app);
+void app_health_begins(struct app *app);
 /* All of them: kinds can be read that could not before. */
 void app_look_at_health(struct app *app);
 /*

@@ -35,13 +35,28 @@ struct judge {
         struct judge_ticket *first, *last;
         struct job *job;          /* under way */
         size_t room;              /* objects of the next one */
+        size_t busy;              /* those who write */
         struct map *told;         /* name of a rule → what was told of it last */
         struct judge_stats stats;
 };
 
 static void begin_later(struct judge *j) {
         if (j->first && !j->job && !loop_timer_is_running(j->begin))
-                loop_timer_start(j->begin, 0);
+                loop_timer_start(j->begin, j->busy ? JUDGE_BUSY_MS : 0);
+}
+
+void judge_busy(struct judge *j, bool busy) {
+        j->busy += busy ? 1 : (size_t)-1;
+        if (j->busy)
+                return;
+        loop_timer_stop(j->begin);
+        begin_later(j);
+}
+
+bool judge_has_rule(const struct judge *j, struct str group, struct str kind) {
+        struct health_rule_view view;
+
+        return health_rules_find(j->rules, group, kind, &view);
 }
 
 /* --- the queue ---------------------------------------------------------------------------------------------------- */

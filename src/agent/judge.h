@@ -21,6 +21,7 @@
 #define JUDGE_MAX_OBJECTS 32               /* of one job */
 #define JUDGE_MAX_BYTES   (256 * 1024)     /* of their texts, but for the last one */
 #define JUDGE_SLOW_MS     20               /* a job that took longer is followed by a smaller one */
+#define JUDGE_BUSY_MS     1000             /* before each job, while somebody writes */
 
 struct judge;
 struct judge_slot;
@@ -71,6 +72,10 @@ void judge_hand_in(struct judge *j, struct judge_ticket *t);
 void judge_withdraw(struct judge *j, struct judge_ticket *t);
 /* Waits, or is being judged. */
 bool judge_has(const struct judge_ticket *t);
+/* Somebody begins to write, or has ended: what is written now will change again in a moment. Calls are counted. */
+void judge_busy(struct judge *j, bool busy);
+/* Is there a rule for the kind, beside that for kinds nobody knows? */
+bool judge_has_rule(const struct judge *j, struct str group, struct str kind);
 void judge_stats(const struct judge *j, struct judge_stats *ret_stats);
 
 #endif

@@ -24,7 +24,7 @@ static void serve(struct world *w) {
 static int answer_late(void *ctx, const struct script_request *r, struct script_answer *answer) {
         int q = twin_write(ctx, r, answer);
 
-        answer->delay_ms = 50;
+        answer->delay_ms = JUDGE_BUSY_MS + 500;
         return q;
 }
 
@@ -37,7 +37,7 @@ static void an_event_that_overtakes_its_answer_is_judged(void **state) {
         prepare(&w, SERVICE("80"));
         serve(&w);
         script_on_call(w.twin.script, KUBE_PATCH, PATH_SERVICE, answer_late, &w.twin);
-        loop_virtual_slow_pool(w.loop, LOOP_POOL_CPU, 100);
+        loop_virtual_slow_pool(w.loop, LOOP_POOL_CPU, 1000);
         start_agent(&w);
         loop_run_for(w.loop, A_WHILE_MS);
         app_health(agent_app(w.agent, 0), &now);
@@ -63,16 +63,32 @@ static void assert_health(const struct world *w, enum health_code code, const ch
         assert_string_equal(arena_str(a, app_health_message(agent_app(w->agent, 0), a)).p, message);
 }
 
+/* Without a rule, a status and a deletion there is nothing to judge, and no pool thread is asked. */
+static void what_no_rule_is_about_is_not_judged(void **state) {
+        struct agent_stats stats;
+        struct world w;
+
+        (void)state;
+        begin(&w, CM("a", "1") "---\n" CM("b", "1"));
+        assert_health(&w, HEALTH_HEALTHY, "");
+        agent_stats(w.agent, &stats);
+        assert_int_equal(stats.health.evaluations, 0);
+        end(&w);
+}
+
 static void what_exists_is_not_missing(void **state) {
         struct world w;
 
         (void)state;
-        begin(&w, CM("a", "1"));
+        prepare(&w, CM("a", "1"));
+        serve(&w);
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
         loop_virtual_slow_pool(w.loop, LOOP_POOL_CPU, 20000);
-        push(&w, CM("a", "1") "---\n" CM("b", "1"));
-        for (unsigned i = 0; i < 100 && !map_find(w.twin.objects, STR(PATH_B)); i++)
+        push(&w, CM("a", "1") "---\n" SERVICE("80"));
+        for (unsigned i = 0; i < 100 && !map_find(w.twin.objects, STR(PATH_SERVICE)); i++)
                 loop_run_for(w.loop, 1000);
-        assert_health(&w, HEALTH_PROGRESSING, "configmap/b: applied a moment ago");
+        assert_health(&w, HEALTH_PROGRESSING, "svc/web: applied a moment ago");
         loop_run_for(w.loop, A_WHILE_MS);
         assert_health(&w, HEALTH_HEALTHY, "");
         end(&w);
@@ -172,6 +188,7 @@ static void a_rule_shows_nothing_of_a_secret(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(an_event_that_overtakes_its_answer_is_judged),
+                cmocka_unit_test(what_no_rule_is_about_is_not_judged),
                 cmocka_unit_test(what_exists_is_not_missing),
                 cmocka_unit_test(what_is_refused_is_not_said_to_wait_for_its_kind),
                 cmocka_unit_test(what_is_found_degraded_stays_so),
