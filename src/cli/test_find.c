@@ -35,13 +35,19 @@ static struct str last_part(struct str path, struct str *ret_before) {
         return str_sub(path, at, path.n);
 }
 
-/* Groups have a dot (the API server refuses definitions whose has none), but for those of Kubernetes itself. */
+/*
+ * Groups have a dot (the API server refuses definitions whose has none), but for those of Kubernetes itself. They are names
+ * of DNS: a folder for temporary files may have a dot, too.
+ */
 static bool is_group(struct str name) {
         static const char *const known[] = { "apps", "autoscaling", "batch", "extensions", "policy" };
 
         for (size_t i = 0; i < ARRAY_LEN(known); i++)
                 if (str_eqc(name, known[i]))
                         return true;
+        for (size_t i = 0; i < name.n; i++)
+                if (name.p[i] >= 'A' && name.p[i] <= 'Z')
+                        return false;
         return str_find(name, '.', 0) >= 0 || str_find(name, '_', 0) == 0;
 }
 
@@ -109,7 +115,7 @@ static int read_level(struct test_found *f, struct str path, struct level *l, st
         return 0;
 }
 
-static int add_folder(struct test_found *f, struct str path, const struct level *l, struct err *err) {
+static int add_folder(struct test_found *f, struct str path, const struct level *l, int depth, struct err *err) {
         if (f->case_count + f->folder_count >= TEST_MAX_FOLDERS)
                 return err_set(err, ERR_LIMIT, "more than %d cases or suites", TEST_MAX_FOLDERS);
         if (l->is_case) {
@@ -119,7 +125,7 @@ static int add_folder(struct test_found *f, struct str path, const struct level 
         }
         f->folders = mem_grow(f->folders, &f->folder_cap, f->folder_count + 1, sizeof *f->folders);
         f->folders[f->folder_count] = (struct test_folder){ .path = path, .has_script = l->has_script,
-                                                            .has_suite = l->has_suite };
+                                                            .has_suite = l->has_suite, .depth = depth };
         name_folder(&f->folders[f->folder_count++], f->arena);
         return 0;
 }
@@ -133,7 +139,7 @@ static int walk(struct test_found *f, struct str path, int depth, struct err *er
                 return err_set(err, ERR_LIMIT, "%s: more than %d folders deep", path.p, TEST_MAX_DEPTH);
         r = read_level(f, path, &l, err);
         if (r == 0 && (l.is_case || l.has_script || l.has_suite))
-                r = add_folder(f, path, &l, err);
+                r = add_folder(f, path, &l, depth, err);
         f->action_suites += r == 0 && l.has_actions && !l.is_case;
         for (size_t i = 0; r == 0 && !l.is_case && !l.has_actions && i < l.count; i++)
                 r = walk(f, l.folders[i], depth + 1, err);
@@ -141,13 +147,26 @@ static int walk(struct test_found *f, struct str path, int depth, struct err *er
         return r;
 }
 
+/* Where folders of groups lie in the one that was named, that one is no group, whatever it is called. */
+static void tell_the_top(struct test_folder *folders, size_t count) {
+        bool has_groups = false;
+
+        for (size_t i = 0; i < count; i++)
+                has_groups |= folders[i].depth == 2;
+        for (size_t i = 0; has_groups && i < count; i++)
+                if (folders[i].depth == 1)
+                        folders[i].group = STR("");
+}
+
 int test_find(struct test_found *f, struct str folder, struct err *err) {
         struct str path = arena_str(f->arena, folder);
+        size_t before = f->folder_count;
         int r;
 
         while (path.n > 1 && path.p[path.n - 1] == '/')
                 path = arena_str(f->arena, str_sub(path, 0, path.n - 1));
         r = walk(f, path, 0, err);
+        tell_the_top(f->folders + before, f->folder_count - before);
         if (f->case_count > 1)
                 qsort(f->cases, f->case_count, sizeof *f->cases, by_text);
         if (f->folder_count > 1)

@@ -25,6 +25,7 @@ struct test_folder {
         struct str path;        /* ends in NUL */
         struct str group, kind; /* globs, by the names of the folders: "_" stands for "*" */
         bool has_script, has_suite;
+        int depth;              /* below the folder that was named */
 };
 
 struct test_found {

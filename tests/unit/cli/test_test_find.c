@@ -63,6 +63,26 @@ static void folders_name_group_and_kind(void **state) {
         test_found_done(&f);
 }
 
+/* The core group's kinds lie in the top folder itself. */
+static void the_top_folder_is_no_group(void **state) {
+        struct test_found f;
+
+        (void)state;
+        file("tmp.Ab3/Pod/health.lua");
+        find("tmp.Ab3", &f);
+        is(&f.folders[0], "", "Pod", true, false);
+        test_found_done(&f);
+        file("rules.d/Pod/health.lua");
+        file("rules.d/keda.sh/ScaledObject/health.lua");
+        find("rules.d", &f);
+        is(&f.folders[0], "", "Pod", true, false);
+        is(&f.folders[1], "keda.sh", "ScaledObject", true, false);
+        test_found_done(&f);
+        find("rules.d/keda.sh", &f);
+        is(&f.folders[0], "keda.sh", "ScaledObject", true, false);
+        test_found_done(&f);
+}
+
 static void a_folder_is_named_by_where_it_really_is(void **state) {
         struct test_found f = { .arena = a };
 
@@ -139,6 +159,7 @@ static int end(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(folders_name_group_and_kind),
+                cmocka_unit_test(the_top_folder_is_no_group),
                 cmocka_unit_test(a_folder_is_named_by_where_it_really_is),
                 cmocka_unit_test(what_belongs_to_a_case_is_none_of_its_own),
                 cmocka_unit_test(depth_has_an_end),
