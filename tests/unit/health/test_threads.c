@@ -10,8 +10,7 @@
 static struct health_rules *rules;
 
 static const char *const objects[] = {
-        "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {generation: 1}, spec: {replicas: "
-        "1}}",
+        "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {generation: 1}, spec: {size: 1}}",
         "{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}}",
         "{apiVersion: example.com/v1, kind: Hungry}",
 };
