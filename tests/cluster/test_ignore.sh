@@ -260,7 +260,7 @@ nothing_is_written_for_what_is_ignored() {
 	turns=$(cat "$WORK/turns")
 	sleep "$DURATION_S"
 	printf '# turns of the operators: %s in %s s\n' "$(($(cat "$WORK/turns") - turns))" "$DURATION_S"
-	assert_eq 0 "$(truce_writes)" 'writes of truce'
+	assert_eq 0 "$(truce_object_writes)" 'writes of truce'
 	all_are_synced || fail "not all are Synced: $OUT"
 	tuned_is_the_operators
 }

@@ -76,7 +76,7 @@ then_nothing_is_left_to_do() {
 	runner check-no-diff
 	mark
 	truce_ok sync --wait=applied
-	assert_eq 0 "$(truce_writes)" 'writes of a second sync'
+	assert_eq 0 "$(truce_object_writes)" 'writes of a second sync'
 }
 
 cluster_begin

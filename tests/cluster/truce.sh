@@ -7,6 +7,7 @@
 #                              (put, commit, truce, agent_start … are in ../lib.sh; here as user truce)
 #   truce_requests FILTER…     requests of user truce since the last mark, watches and reads of the mark not counted
 #   truce_writes               of those, what is neither read nor dry-run; truce_dry_runs
+#   truce_object_writes        of those, what is not about truce's own inventory and status
 #   mark                       remembers where the audit log ends
 #   truce_lists                LISTs of user truce since the last mark, whatever their pages
 #   serve_repo                 $REPO over HTTP at $URL, until the test ends; free_port prints a port
@@ -66,6 +67,14 @@ truce_writes() {
 		sum=$((sum + $(truce_requests --verb "$verb")))
 	done
 	printf '%s\n' "$((sum - $(truce_dry_runs)))"
+}
+
+truce_object_writes() {
+	local verb own=0
+	for verb in create update patch delete; do
+		own=$((own + $(truce_requests --verb "$verb" --namespace "$NS-truce")))
+	done
+	printf '%s\n' "$(($(truce_writes) - own))"
 }
 
 # Lists begun since the mark: later pages are not counted.

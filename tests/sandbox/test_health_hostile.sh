@@ -75,6 +75,11 @@ at_least() {
 	awk -v have="$($1)" -v want="$2" 'BEGIN { exit !(have >= want) }'
 }
 
+# A sanitizer keeps what was freed for a while.
+is_sanitized() {
+	grep -q __asan_init "$TRUCE"
+}
+
 peak_rss_kib() {
 	awk '/^VmHWM/ { print $2 }' "/proc/$AGENT_PID/status"
 }
@@ -94,12 +99,17 @@ a_commit_comes_into_force_while_they_run() {
 	printf '# %s of %s rules had failed when the commit was in force\n' "$(failures)" "$KINDS"
 }
 
-# A run of a script ends within a second or so: nothing is judged for several.
+# The agent's time on processors, in ticks of 10 ms.
+ticks() {
+	awk '{ print $14 + $15 }' "/proc/$AGENT_PID/stat"
+}
+
+# A script that runs needs a second of the processor, which may be long on a busy machine.
 nothing_is_judged_any_more() {
-	local before
-	before=$(metric truce_health_evaluations_total)
+	local before from
+	before=$(metric truce_health_evaluations_total) from=$(ticks)
 	sleep 4
-	[ "$(metric truce_health_evaluations_total)" = "$before" ]
+	[ "$(metric truce_health_evaluations_total)" = "$before" ] && [ $(($(ticks) - from)) -lt 30 ]
 }
 
 # Each kind has a definition, which is judged as well. Those that do no harm return; the rest end, and are not asked again.
@@ -123,7 +133,7 @@ the_application_says_which() {
 the_agent_is_small_and_its_loop_turns() {
 	printf '# %s hostile scripts: agent at most %s MiB, longest turn of the loop %s s\n' "$KINDS" "$(($(peak_rss_kib) / 1024))" \
 		"$(metric truce_loop_longest_turn_seconds)"
-	[ "$(peak_rss_kib)" -le $MAX_RSS_KIB ] || fail 'the agent has grown'
+	is_sanitized || [ "$(peak_rss_kib)" -le $MAX_RSS_KIB ] || fail 'the agent has grown'
 	agent_stop
 }
 
