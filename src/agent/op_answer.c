@@ -300,8 +300,8 @@ static int take_write(struct op *op, struct str body, struct err *err) {
 
 /* What may differ is found in both sides: with what is live now it may be more than it was. */
 static bool needs_another_look(struct op *op) {
-        return op->ignores || op->decision.has_scaler || op->decision.omits || op->decision.seeds || op->decision.withheld_count > 0 ||
-               decide_may_tidy(&op->in, &op->managed);
+        return op->ignores || op->decision.has_scaler || op->decision.omits || op->decision.seeds ||
+               op->decision.withheld_count > 0 || decide_may_tidy(&op->in, &op->managed);
 }
 
 static void note_write(struct op *op, const struct value *before, const struct managed *owners) {
