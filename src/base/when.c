@@ -115,6 +115,28 @@ bool when_parse(struct str text, int64_t *ret_ms) {
         return true;
 }
 
+/* The other way: years of 400 (an era) have 146,097 days, and begin in March as above. */
+static void date_of(int64_t days, int *ret_year, int *ret_month, int *ret_day) {
+        int64_t d = days + 719468, era = d / 146097, in_era = d % 146097;
+        int64_t year = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
+        int64_t in_year = in_era - (365 * year + year / 4 - year / 100);
+        int64_t month = (5 * in_year + 2) / 153;
+
+        *ret_day = (int)(in_year - (153 * month + 2) / 5 + 1);
+        *ret_month = (int)(month < 10 ? month + 3 : month - 9);
+        *ret_year = (int)(year + era * 400 + (*ret_month <= 2));
+}
+
+void when_print(int64_t ms, struct buf *out) {
+        const int64_t first = days_since_epoch(1, 1, 1) * DAY, last = days_since_epoch(9999, 12, 31) * DAY + DAY - 1;
+        int64_t since = (ms < first ? first : ms > last ? last : ms) - first, s = since % DAY / SECOND;
+        int year, month, day;
+
+        date_of(since / DAY + first / DAY, &year, &month, &day);
+        buf_addf(out, "%04d-%02d-%02dT%02d:%02d:%02dZ", year, month, day, (int)(s / 3600), (int)(s / 60 % 60),
+                 (int)(s % 60));
+}
+
 void when_print_age(int64_t then_ms, int64_t now_ms, struct buf *out) {
         int64_t age = now_ms - then_ms;
 

@@ -33,6 +33,40 @@ static void moments_are_read(void **state) {
         }
 }
 
+static void expect_printed(int64_t ms, const char *want) {
+        _cleanup_(buf_done) struct buf out = buf_make(100);
+
+        when_print(ms, &out);
+        assert_string_equal(out.p, want);
+}
+
+static void moments_are_written_to_the_second(void **state) {
+        (void)state;
+        expect_printed(0, "1970-01-01T00:00:00Z");
+        expect_printed(999, "1970-01-01T00:00:00Z");
+        expect_printed(-1, "1969-12-31T23:59:59Z");
+        expect_printed(INT64_C(1764447360250), "2025-11-29T20:16:00Z");
+        expect_printed(INT64_C(1709164800000), "2024-02-29T00:00:00Z");
+        expect_printed(INT64_C(951782400000), "2000-02-29T00:00:00Z");
+        expect_printed(INT64_C(-2203891200000), "1900-03-01T00:00:00Z");
+        expect_printed(INT64_C(-62135596800000), "0001-01-01T00:00:00Z");
+        expect_printed(INT64_C(253402300799000), "9999-12-31T23:59:59Z");
+        expect_printed(INT64_MIN, "0001-01-01T00:00:00Z");
+        expect_printed(INT64_MAX, "9999-12-31T23:59:59Z");
+}
+
+static void every_day_of_150_years_is_read_back(void **state) {
+        (void)state;
+        for (int64_t day = -3653; day < 51500; day++) {
+                _cleanup_(buf_done) struct buf out = buf_make(100);
+                int64_t ms = day * 86400000 + 45296000, read;
+
+                when_print(ms, &out);
+                assert_true(when_parse(buf_str(&out), &read));
+                assert_int_equal(read, ms);
+        }
+}
+
 static void anything_else_is_refused(void **state) {
         static const char *const bad[] = {
                 "",
@@ -97,6 +131,8 @@ static void ages_use_the_largest_unit(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(moments_are_read),
+                cmocka_unit_test(moments_are_written_to_the_second),
+                cmocka_unit_test(every_day_of_150_years_is_read_back),
                 cmocka_unit_test(anything_else_is_refused),
                 cmocka_unit_test(ages_use_the_largest_unit),
         };
