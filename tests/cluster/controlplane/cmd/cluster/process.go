@@ -101,6 +101,10 @@ func spawn(program string, args []string, logFile, pidFile string) (process, err
 	return p, os.WriteFile(pidFile, []byte(p.String()), 0o600)
 }
 
+// killedDeadline is how long a killed process may take to be gone: a big one
+// on a busy machine has much to give back.
+const killedDeadline = time.Minute
+
 // terminate asks with SIGTERM, insists with SIGKILL after the deadline, and
 // returns once the process is gone.
 func (p process) terminate(deadline time.Duration) error {
@@ -115,7 +119,7 @@ func (p process) terminate(deadline time.Duration) error {
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		return err
 	}
-	if !p.waitGone(5 * time.Second) {
+	if !p.waitGone(killedDeadline) {
 		return fmt.Errorf("process %d survives SIGKILL", p.pid)
 	}
 	return nil
