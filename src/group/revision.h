@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A revision of a LeaderWorkerSet: everything that a group is built from. Whoever changes it asks for new groups; a
+ * A revision of a LeaderWorkerSet: everything that a group is built from. Whoever changes it asks for new groups. A
  * group is built wholly from one revision, also when it comes back while a newer one rolls out.
  *
  * The **payload** is its canonical form: `{"spec": {"leaderWorkerTemplate": …, "networkConfig": …}}`, the shape that
@@ -14,8 +14,8 @@
  * Leader, worker and claims of a template are parts of its payload, so that a group is the same whether it is built
  * from the object or from the stored revision.
  *
- * What is hashed never changes for an object that stays the same, whatever the version of truce: a field that truce
- * learns later is in the payload only when it is set (the golden hashes of tests/unit/group/test_revision.c).
+ * The hash (SipHash-2-4-128 of the canonical text) of an object that stays the same never changes, whatever the version
+ * of truce: a field that truce learns later is in the payload only when it is set (tests/cases/group/revision).
  */
 #ifndef TRUCE_GROUP_REVISION_H
 #define TRUCE_GROUP_REVISION_H
