@@ -74,6 +74,9 @@
 #define LUA_MAX_RETURNED_BYTES MIB
 #define LUA_MAX_RETURNED_DEPTH 64
 
+/* Groups: the list of hosts in a variable of a container. Linux takes no string above 128 KiB (MAX_ARG_STRLEN). */
+#define GROUP_MAX_VARIABLE_BYTES (120 * KIB)
+
 /* Child processes: bytes kept of standard output and error when the caller names nothing smaller. */
 #define CHILD_MAX_OUTPUT_BYTES (64 * MIB)
 #define CHILD_MAX_STDERR_BYTES (64 * KIB)

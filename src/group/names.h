@@ -2,9 +2,9 @@
 /*
  * What things of a LeaderWorkerSet are called: labels and annotations, names of pods, keys of groups and subgroups.
  *
- * All of it is upstream's (API package of kubernetes-sigs/lws), so that Services, dashboards, autoscalers and schedulers
- * that know upstream's objects find ours; only the last few constants are our own. A group is `<lws>-<g>`, which is its
- * leader's name too; its workers are `<lws>-<g>-<w>`, w from 1. Indices are never negative here.
+ * All of it is upstream's (API package of kubernetes-sigs/lws), so that Services, dashboards, autoscalers and
+ * schedulers that know upstream's objects find ours; only the last few constants are our own. A group is `<lws>-<g>`,
+ * which is its leader's name too; its workers are `<lws>-<g>-<w>`, w from 1. Indices are never negative here.
  *
  * Thread rule: pure; results live in the arena given.
  */
@@ -32,14 +32,14 @@
 #define GROUP_ANNOTATION_LEADER_NAME         GROUP_PREFIX "leader-name" /* workers only */
 #define GROUP_ANNOTATION_SUBGROUP_SIZE       GROUP_PREFIX "subgroup-size"
 #define GROUP_ANNOTATION_SUBGROUP_TYPE       GROUP_PREFIX "subgroup-policy-type"
-#define GROUP_ANNOTATION_SUBDOMAIN_POLICY    GROUP_PREFIX "subdomainPolicy"     /* leaders only, unless Shared */
+#define GROUP_ANNOTATION_SUBDOMAIN_POLICY    GROUP_PREFIX "subdomainPolicy"      /* leaders only, unless Shared */
 #define GROUP_ANNOTATION_LEADER_REQUESTS_TPU GROUP_PREFIX "leader-requests-tpus" /* workers only */
 /* Annotations of the object; the first two are repeated on its pods. */
-#define GROUP_ANNOTATION_EXCLUSIVE           GROUP_PREFIX "exclusive-topology"
-#define GROUP_ANNOTATION_SUBGROUP_EXCLUSIVE  GROUP_PREFIX "subgroup-exclusive-topology"
-#define GROUP_ANNOTATION_AFTER_START         GROUP_PREFIX "experimental-recreate-group-after-start"
+#define GROUP_ANNOTATION_EXCLUSIVE          GROUP_PREFIX "exclusive-topology"
+#define GROUP_ANNOTATION_SUBGROUP_EXCLUSIVE GROUP_PREFIX "subgroup-exclusive-topology"
+#define GROUP_ANNOTATION_AFTER_START        GROUP_PREFIX "experimental-recreate-group-after-start"
 /* Upstream's leader StatefulSet; nothing of ours has it. */
-#define GROUP_ANNOTATION_REPLICAS            GROUP_PREFIX "replicas"
+#define GROUP_ANNOTATION_REPLICAS GROUP_PREFIX "replicas"
 
 /* What every container is told. */
 #define GROUP_ENV_LEADER_ADDRESS "LWS_LEADER_ADDRESS"

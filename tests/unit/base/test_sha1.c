@@ -22,8 +22,10 @@ static void the_published_vectors(void **state) {
         (void)state;
         expect((struct str){ NULL, 0 }, "da39a3ee5e6b4b0d3255bfef95601890afd80709");
         expect(STR("abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
-        expect(STR("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"), "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
-        expect(STR("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrst"
+        expect(STR("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+               "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
+        expect(STR("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmno"
+                   "pqrst"
                    "nopqrstu"),
                "a49b2446a02c645bf419f995b67091253a04a259");
         expect((struct str){ "\x36", 1 }, "c1dfd96eea8cc2b62785275bca38ac261256e278");
