@@ -247,7 +247,7 @@ int suite_health_read(struct str folder, struct arena *a, struct suite_health *r
         struct reading r = { .a = a, .folder = folder, .at = &whole };
         struct str file = arena_strf(a, "%.*s/" TEST_SUITE, STR_FMT(folder));
         struct suite_health_case *cases;
-        const struct value *suite, *tests;
+        const struct value *suite = NULL, *tests;
         int result = read_document(file, a, &suite, err);
 
         if (result == 0)
