@@ -157,6 +157,31 @@ static const struct value *variable(const struct value *pod, const char *name) {
         return NULL;
 }
 
+static void a_request_without_a_limit_counts_and_a_limit_of_zero_does_not(void **state) {
+        static const struct {
+                const char *resources;
+                bool counts;
+        } rows[] = {
+                { "{\"requests\":{\"google.com/tpu\":\"4\"}}", true },
+                { "{\"limits\":{\"google.com/tpu\":0},\"requests\":{\"google.com/tpu\":4}}", true },
+                { "{\"limits\":{\"google.com/tpu\":4.0}}", true },
+                { "{\"limits\":{\"google.com/tpu\":\"0.5k\"}}", true },
+                { "{\"limits\":{\"google.com/tpu\":\"0e9\"}}", false },
+                { "{\"limits\":{\"google.com/tpu\":\"0\"},\"requests\":{\"google.com/tpu\":0.0}}", false },
+                { "{\"limits\":{\"google.com/tpu\":null,\"cpu\":\"4\"}}", false },
+                { "{\"limits\":\"4\"}", false },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct str text = arena_strf(a, "{\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":%s}]}}",
+                                             rows[i].resources);
+                struct group_spec s = spec_of(2, text.p);
+
+                assert_int_equal(variable(pod_of(&s, 1), "TPU_WORKER_ID") != NULL, rows[i].counts);
+        }
+}
+
 static void hosts_of_a_slice_end_at_the_limit(void **state) {
         struct group_spec s = spec_of(1, "{\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":{\"limits\":"
                                          "{\"google.com/tpu\":\"4\"}}}]}}");
@@ -193,6 +218,7 @@ int main(void) {
                 cmocka_unit_test(a_template_is_not_changed_and_gives_the_same_pod_again),
                 cmocka_unit_test(subgroups_part_a_group),
                 cmocka_unit_test(no_subgroups_no_index),
+                cmocka_unit_test(a_request_without_a_limit_counts_and_a_limit_of_zero_does_not),
                 cmocka_unit_test(hosts_of_a_slice_end_at_the_limit),
         };
         return cmocka_run_group_tests(tests, setup, teardown);
