@@ -30,7 +30,7 @@ struct group_place {
         /* The value that the leader's (or first of the subgroup's) node has for the topology's key; workers are pinned
          * to it. Empty: the leader, or no exclusive placement. */
         struct str topology_value, subgroup_topology_value;
-        bool gated; /* with the scheduling gate GROUP_GATE */
+        bool gated; /* with the scheduling gate GROUP_GATE, unless the template names the pod's node */
 };
 
 const struct value *group_build_pod(const struct group_spec *s, const struct group_template *t,

@@ -34,7 +34,7 @@ void build_add_number(struct value_map_builder *b, struct arena *a, const char *
 void build_add_all(struct value_map_builder *b, const struct value *map);
 
 /*
- * Metadata of an object of s; empty maps of labels and annotations are left out. `owned`: the LeaderWorkerSet is its
+ * Metadata of an object of s; labels and annotations that are no maps are left out. `owned`: the LeaderWorkerSet is its
  * controller, and waits for it when it is deleted in the foreground.
  */
 const struct value *build_metadata(const struct group_spec *s, struct str name, const struct value *labels,

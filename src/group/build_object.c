@@ -44,9 +44,9 @@ const struct value *build_metadata(const struct group_spec *s, struct str name, 
         const struct value *metadata = build_set(a, NULL, "name", name);
 
         metadata = build_set(a, metadata, "namespace", s->ns);
-        if (value_is(labels, VALUE_MAP) && value_count(labels))
+        if (value_is(labels, VALUE_MAP))
                 metadata = value_with(a, metadata, STR("labels"), labels);
-        if (value_is(annotations, VALUE_MAP) && value_count(annotations))
+        if (value_is(annotations, VALUE_MAP))
                 metadata = value_with(a, metadata, STR("annotations"), annotations);
         return owned ? value_with(a, metadata, STR("ownerReferences"), owner_of(s, a)) : metadata;
 }

@@ -78,12 +78,12 @@ static const struct value *pod_metadata(const struct build_pod *p) {
         return value_count(finalizers) ? value_with(p->a, metadata, STR("finalizers"), finalizers) : metadata;
 }
 
-/* The spec with our scheduling gate behind the template's. */
+/* The spec with our scheduling gate behind the template's. The API server takes none beside a nodeName. */
 static const struct value *with_gate(const struct build_pod *p, const struct value *spec) {
         const struct value *gates = value_getc(spec, "schedulingGates");
         struct value_list_builder list = { 0 };
 
-        if (!p->at->gated)
+        if (!p->at->gated || value_text(value_getc(spec, "nodeName")).n)
                 return spec;
         for (size_t i = 0; value_is(gates, VALUE_LIST) && i < gates->list.count; i++)
                 if (!str_eqc(value_text(value_getc(gates->list.items[i], "name")), GROUP_GATE))

@@ -98,8 +98,7 @@ static void find_processes(struct arena *a, const struct value *containers, stru
 static bool is_host(const struct build_pod *p, int32_t worker) {
         if (worker == p->at->worker)
                 return true;
-        if (p->t->subgroups != GROUP_SUBGROUPS_NONE &&
-            (p->subgroup < 0 || group_subgroup_index(p->t, worker) != p->subgroup))
+        if (group_subgroup_index(p->t, worker) != p->subgroup)
                 return false;
         return worker || build_requests_tpu(build_template(p->t, 0));
 }
