@@ -58,8 +58,7 @@ static void add_end(uint32_t h[5], const char *rest, size_t n, uint64_t total_by
         unsigned char last[2 * BLOCK_BYTES] = { 0 };
         size_t bytes = n + 9 <= BLOCK_BYTES ? BLOCK_BYTES : 2 * BLOCK_BYTES;
 
-        if (n)
-                memcpy(last, rest, n);
+        memcpy(last, rest, n);
         last[n] = 0x80;
         for (size_t i = 0; i < 8; i++)
                 last[bytes - 1 - i] = (unsigned char)(total_bytes * 8 >> 8 * i);
@@ -69,11 +68,12 @@ static void add_end(uint32_t h[5], const char *rest, size_t n, uint64_t total_by
 
 void sha1_hex(struct str s, char ret_hex[SHA1_HEX_BYTES + 1]) {
         uint32_t h[5] = { 0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0 };
+        const char *bytes = s.n ? s.p : "";
         size_t at = 0;
 
         for (; s.n - at >= BLOCK_BYTES; at += BLOCK_BYTES)
-                add_block(h, (const unsigned char *)s.p + at);
-        add_end(h, s.p ? s.p + at : NULL, s.n - at, s.n);
+                add_block(h, (const unsigned char *)bytes + at);
+        add_end(h, bytes + at, s.n - at, s.n);
         for (size_t i = 0; i < SHA1_HEX_BYTES; i++)
                 ret_hex[i] = "0123456789abcdef"[h[i / 8] >> (28 - 4 * (i % 8)) & 15];
         ret_hex[SHA1_HEX_BYTES] = '\0';
