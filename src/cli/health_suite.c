@@ -36,11 +36,11 @@ static int read_document(struct str file, struct arena *a, const struct value **
                         *ret = docs[i].value;
                         return 0;
                 }
-        if (r == 0)
+        if (r >= 0)
                 return err_set(err, ERR_INVAL, "%.*s:1: it is empty", STR_FMT(file));
         struct str message = str_from(why.msg);
         uint32_t line = yaml_take_line(&message);
-        return err_set(err, why.code, "%.*s:%u: %.*s", STR_FMT(file), line ? line : 1, STR_FMT(message));
+        return err_set(err, r, "%.*s:%u: %.*s", STR_FMT(file), line ? line : 1, STR_FMT(message));
 }
 
 int suite_health_sample(struct str file, struct arena *a, const struct value **ret, struct err *err) {
@@ -247,7 +247,7 @@ int suite_health_read(struct str folder, struct arena *a, struct suite_health *r
         struct reading r = { .a = a, .folder = folder, .at = &whole };
         struct str file = arena_strf(a, "%.*s/" TEST_SUITE, STR_FMT(folder));
         struct suite_health_case *cases;
-        const struct value *suite = NULL, *tests;
+        const struct value *suite, *tests;
         int result = read_document(file, a, &suite, err);
 
         if (result == 0)
