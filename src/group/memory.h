@@ -3,14 +3,14 @@
  * What a set of groups must remember across a restart of the agent, and the one line of text that it is stored as.
  *
  * Almost everything is derived from what is observed. What cannot be: how far a roll has come, how many replicas were
- * asked for last, which indices a choice of victims left out, how often a group was restarted (and for which incarnation
- * that was counted already), since when a group waits for room. The text is the message of the condition
- * GROUP_MEMORY_CONDITION in the LeaderWorkerSet's status: one line that a person can read and that we parse.
+ * asked for last, which indices a choice of victims left out, how often a group was restarted (and for which
+ * incarnation that was counted already), since when a group waits for room. The text is the message of the condition
+ * GROUP_CONDITION_MEMORY (status.h) in the LeaderWorkerSet's status: one line that a person can read and that we parse.
  *
  *     revision 1f2e3d4c5b partition 2 groups 5 replicas 4; group 0: 3 restarts, 2 in a row, last
  *     2026-11-30T10:00:00Z, revision 1f2e3d4c5b, incarnation ab12cd34, why worker demo-0-1 failed
  *
- * Lost or unreadable memory never leads to a deletion: see group_memory_derive() in group_impl.h.
+ * Lost or unreadable memory never leads to a deletion: see plan_memory.c and rollout.h.
  *
  * Limits: GROUP_MEMORY_MAX_GROUPS groups are remembered, the text is at most GROUP_MEMORY_MAX_BYTES long; what matters
  * least is dropped.
@@ -22,7 +22,6 @@
 
 #include "base/arena.h"
 
-#define GROUP_MEMORY_CONDITION  "truce.dev/Groups"
 #define GROUP_MEMORY_MAX_GROUPS 256
 #define GROUP_MEMORY_MAX_BYTES  30000 /* a condition's message may have 32,768 */
 #define GROUP_WHY_MAX_BYTES     200
@@ -44,13 +43,13 @@ struct group_restarts {
 };
 
 struct group_memory {
-        struct str revision;   /* hash that was wanted; empty: unknown */
-        int32_t partition;     /* lowest position that may change; -1: unknown */
-        int32_t groups;        /* that should exist, surge included; -1: unknown */
-        int32_t replicas;      /* spec.replicas at the time; -1: unknown */
-        bool rolling;          /* a roll was under way */
+        struct str revision;     /* hash that was wanted; empty: unknown */
+        int32_t partition;       /* lowest position that may change; -1: unknown */
+        int32_t groups;          /* that should exist, surge included; -1: unknown */
+        int32_t replicas;        /* spec.replicas at the time; -1: unknown */
+        bool rolling;            /* a roll was under way */
         struct str budget_reset; /* value of the annotation that was acted on last */
-        const int32_t *absent; /* indices below the highest one that were chosen as victims, ascending */
+        const int32_t *absent;   /* indices below the highest one that were chosen as victims, ascending */
         size_t absent_count;
         struct group_restarts *restarts; /* ascending by group */
         size_t restart_count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is seen of one LeaderWorkerSet: its pods, services, claims and revisions, the nodes that its pods are on, and what
- * else decides about it. The runtime fills it from its caches; plan.h decides from nothing else.
+ * What is seen of one LeaderWorkerSet: its pods, services, claims and revisions, the nodes that its pods are on, and
+ * what else decides about it. The runtime fills it from its caches; plan.h decides from nothing else.
  *
  * A whole Pod is large and there are many: of each only what a decision or a sentence for people needs is kept. The
  * readers below are the only places that know how the API spells these things.
@@ -30,10 +30,10 @@ struct group_pod {
         struct str size_annotation;
         int32_t group, worker; /* from the labels; -1: missing or no number */
         enum group_phase phase;
-        bool ready;         /* condition Ready is True */
-        bool gated;         /* our scheduling gate is on it */
+        bool ready;           /* condition Ready is True */
+        bool gated;           /* our scheduling gate is on it */
         bool gated_by_others; /* another scheduling gate is on it */
-        bool unschedulable; /* condition PodScheduled is False with reason Unschedulable */
+        bool unschedulable;   /* condition PodScheduled is False with reason Unschedulable */
         int64_t created_ms;
         int64_t deleting_ms;      /* deletionTimestamp; 0: it is not being deleted */
         int64_t unschedulable_ms; /* of that condition's last transition; 0: it is not, or the condition does not say */
@@ -85,8 +85,8 @@ struct group_observed {
         size_t claim_count;
         const struct group_stored_revision *revisions;
         size_t revision_count;
-        struct str foreign;   /* who else runs this object ("StatefulSet demo"); empty: nobody */
-        int64_t capacity_ms;  /* the newest time at which a node came, became ready or grew; 0: unknown */
+        struct str foreign;  /* who else runs this object ("StatefulSet demo"); empty: nobody */
+        int64_t capacity_ms; /* the newest time at which a node came, became ready or grew; 0: unknown */
         bool namespace_terminating;
 };
 

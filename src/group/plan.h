@@ -6,15 +6,15 @@
  * Rules that hold whatever is observed, and after a crash between any two actions:
  *  - at most one incarnation of a group lives: members of a new one are created when no pod of that index is left;
  *  - a group is wholly of one revision, and goes as one, in one phase;
- *  - members of a group are created with a scheduling gate that is taken off when all exist: an ungated member says that
- *    the group was complete, a missing one is a failure from then on;
+ *  - members of a group are created with a scheduling gate that is taken off when all exist: an ungated member says
+ * that the group was complete, a missing one is a failure from then on;
  *  - what must be remembered is stored (GROUP_STATUS) in a phase before what it is about;
  *  - only what the object controls (uid of the controller reference) is deleted or changed, each with uid and
  *    resourceVersion;
  *  - the same input gives the same plan, and nothing is to be done when everything is as wanted.
  *
- * Not for: I/O, retries, knowing what was sent already. The caller plans again only when its caches have seen the writes
- * of the plan before.
+ * Not for: I/O, retries, knowing what was sent already. The caller plans again only when its caches have seen the
+ * writes of the plan before.
  *
  * Thread rule: pure.
  */
@@ -91,8 +91,8 @@ struct group_plan {
 };
 
 /*
- * Everything lives in the arena. INVAL when the spec cannot even be stalled properly (no uid, no name), else 0: problems
- * of the spec, foreign controllers and the like are conditions of the status that is planned.
+ * Everything lives in the arena. INVAL when the spec cannot even be stalled properly (no uid, no name), else 0:
+ * problems of the spec, foreign controllers and the like are conditions of the status that is planned.
  */
 int group_plan_make(const struct group_input *in, struct arena *a, struct group_plan *ret_plan, struct err *err);
 
