@@ -4,6 +4,7 @@
  * them in vain would be worse than one that is refused: each is reported, with what to write instead.
  */
 #include "group/fields_impl.h"
+#include "group/names.h"
 
 /* What upstream has newly, at whatever level: values that ask for what truce does anyway, and what to do otherwise. */
 static const struct newer {
@@ -19,7 +20,7 @@ static const struct newer {
         { "podTerminationPolicy",
           { "Parallel", "Default" },
           "the pods of a group end together: remove it, or say Parallel" },
-        { "placementPolicy", { NULL }, "use the annotation leaderworkerset.sigs.k8s.io/exclusive-topology instead" },
+        { "placementPolicy", { NULL }, "use the annotation " GROUP_ANNOTATION_EXCLUSIVE " instead" },
         { "scheduling",
           { NULL },
           "groups are let go to the scheduler as a whole anyway (annotation truce.dev/gang-timeout): remove it" },
@@ -46,6 +47,15 @@ static bool is_same(const struct newer *n, const struct value *v) {
         return false;
 }
 
+/* A key as the part of a path that it is; one that would disturb whoever reads the path is quoted. */
+static struct str path_of_unknown(const struct fields *in, struct str key) {
+        for (size_t i = 0; i < key.n; i++)
+                if (key.p[i] <= ' ' || key.p[i] > '~')
+                        return arena_strf(in->a, "%.*s[%.*s]", STR_FMT(in->path),
+                                          STR_FMT(fields_shown(value_string(in->a, key, 0), in->a)));
+        return fields_path(in, key);
+}
+
 void fields_check_known(const struct fields *in, const char *const *known) {
         for (size_t i = 0; in->map && i < in->map->map.count; i++) {
                 const struct value_member *m = &in->map->map.members[i];
@@ -53,7 +63,7 @@ void fields_check_known(const struct fields *in, const char *const *known) {
 
                 if (is_known(m->key, known) || value_is(m->value, VALUE_NULL) || (n && is_same(n, m->value)))
                         continue;
-                group_problems_add(in->problems, in->a, GROUP_UNSUPPORTED, fields_path(in, m->key), "%s",
+                group_problems_add(in->problems, in->a, GROUP_UNSUPPORTED, path_of_unknown(in, m->key), "%s",
                                    n ? n->text
                                      : "truce does not know this field, and so not what it asks for: remove it");
         }

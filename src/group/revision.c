@@ -3,9 +3,8 @@
 #include "group/revision.h"
 
 #include "group/fields_impl.h"
+#include "group/names.h"
 #include "group/payload_impl.h"
-
-#define LABEL_REVISION "leaderworkerset.sigs.k8s.io/template-revision-hash"
 
 /* The last one is the old name of the one before: upstream's webhook turns it into that. */
 static const char *const restarts[] = { "RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None", "Default" };
@@ -213,7 +212,8 @@ static const struct value *without_directives(const struct value *spec, struct a
 int group_revision_read(const struct value *controller_revision, struct arena *a, struct group_template *ret_template,
                         struct err *err) {
         const struct value *spec = value_path(controller_revision, "data", "spec", NULL);
-        struct str label = value_text(value_path(controller_revision, "metadata", "labels", LABEL_REVISION, NULL));
+        struct str label =
+                value_text(value_path(controller_revision, "metadata", "labels", GROUP_LABEL_REVISION, NULL));
         struct group_problems problems = { 0 };
         struct group_template t;
 

@@ -2,6 +2,7 @@
 /* Metadata, the fields beside the template, and then what must fit together. */
 #include "group/spec.h"
 
+#include "group/names.h"
 #include "group/spec_impl.h"
 
 static const char *const startups[] = { "LeaderCreated", "LeaderReady" };
@@ -20,8 +21,7 @@ static struct str topology(const struct group_spec *s, const char *annotation) {
 
 /* Upstream takes it for said when it is there; who writes "false" means it. */
 static bool restarts_after_start(const struct value *annotations) {
-        const struct value *v =
-                value_getc(annotations, GROUP_ANNOTATION_PREFIX "experimental-recreate-group-after-start");
+        const struct value *v = value_getc(annotations, GROUP_ANNOTATION_AFTER_START);
 
         return v && !str_eqc(value_text(v), "false");
 }
@@ -39,8 +39,8 @@ static void read_metadata(const struct fields *object, struct group_spec *s) {
         s->deleting = fields_get(&meta, "deletionTimestamp") != NULL;
         s->labels = copied_map(&labels);
         s->annotations = copied_map(&annotations);
-        s->exclusive_topology = topology(s, GROUP_ANNOTATION_PREFIX "exclusive-topology");
-        s->subgroup_exclusive_topology = topology(s, GROUP_ANNOTATION_PREFIX "subgroup-exclusive-topology");
+        s->exclusive_topology = topology(s, GROUP_ANNOTATION_EXCLUSIVE);
+        s->subgroup_exclusive_topology = topology(s, GROUP_ANNOTATION_SUBGROUP_EXCLUSIVE);
         s->restart_after_start_annotation = restarts_after_start(s->annotations);
         s->options = group_options_read(&annotations);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules about more than one field; upstream's webhook has the texts, save for names and the number of pods. */
+#include "group/names.h"
 #include "group/spec_impl.h"
 
 #define PATH_SUBGROUP_SIZE   STR("spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize")
@@ -118,7 +119,7 @@ static void check_subgroups(const struct group_spec *s, const struct fields *obj
         if (fault)
                 invalid(object, PATH_SUBGROUP_SIZE, value_int(object->a, s->now.subgroup_size, 0), fault);
         if (s->subgroup_exclusive_topology.n && !s->now.subgroup_size)
-                invalid(object, STR("metadata.annotations[" GROUP_ANNOTATION_PREFIX "subgroup-exclusive-topology]"),
+                invalid(object, STR("metadata.annotations[" GROUP_ANNOTATION_SUBGROUP_EXCLUSIVE "]"),
                         value_string(object->a, s->subgroup_exclusive_topology, 0),
                         "cannot have subgroup-exclusive-topology without subGroupSize set");
 }

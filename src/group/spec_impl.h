@@ -6,8 +6,6 @@
 #include "group/fields_impl.h"
 #include "group/spec.h"
 
-#define GROUP_ANNOTATION_PREFIX "leaderworkerset.sigs.k8s.io/"
-
 /* Reads the annotations truce.dev/…; `annotations` is the map of them, its path ends in that word. */
 struct group_options group_options_read(const struct fields *annotations);
 
