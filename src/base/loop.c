@@ -61,6 +61,11 @@ int64_t loop_wall_ms(const struct loop *l) {
         return l->ops->wall_ms(l);
 }
 
+void loop_on_turn(struct loop *l, void (*fn)(void *ctx), void *ctx) {
+        l->on_turn = fn;
+        l->on_turn_ctx = ctx;
+}
+
 /* splitmix64 (Steele, Lea, Flood 2014): one word of state, every seed is good. */
 static uint64_t next_random(struct loop *l) {
         uint64_t z = l->random += UINT64_C(0x9e3779b97f4a7c15);
@@ -232,6 +237,8 @@ void loop_turn_begin(struct loop *l, int64_t now_ms) {
         l->in_turn = true;
         l->now_ms = now_ms;
         l->turn_began_us = monotonic_us();
+        if (l->on_turn)
+                l->on_turn(l->on_turn_ctx);
 }
 
 static void turn_end(struct loop *l) {

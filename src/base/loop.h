@@ -57,10 +57,24 @@ bool loop_run_for(struct loop *l, int64_t ms);
 int64_t loop_now_ms(const struct loop *l);
 /* Unix time in ms, for people and for the API server. */
 int64_t loop_wall_ms(const struct loop *l);
+/*
+ * fn(ctx) is called first in each turn, before anything that the turn brings, with the clock read anew: what must not go on
+ * after the process stood still (SIGSTOP, a suspended machine) is ended there. It may free and cancel things, and must be
+ * quick. One a loop; NULL: none.
+ */
+void loop_on_turn(struct loop *l, void (*fn)(void *ctx), void *ctx);
 /* The longest turn since the last call of this function, in µs. */
 int64_t loop_longest_turn_us(struct loop *l);
 /* Uniform in [0, bound), 0 when bound is 0; from the seed in virtual time. Jitter comes from here and nowhere else. */
 uint64_t loop_random(struct loop *l, uint64_t bound);
+
+/*
+ * Virtual time only, outside of loop_run(): the process stood still for `ms`. What came due meanwhile is due now, in its
+ * order.
+ */
+void loop_virtual_stand_still(struct loop *l, int64_t ms);
+/* Virtual time only: somebody set the wall clock by so much, which no timer notices. */
+void loop_virtual_set_wall(struct loop *l, int64_t by_ms);
 
 /*
  * Timers: one shot; start again to repeat. Starting a running timer moves it. Timers that are due together fire in the

@@ -74,6 +74,9 @@ struct loop {
         struct real_child *children;   /* child.c: those not reaped yet */
         struct loop_signal *child_sig; /* NULL before the first child */
 
+        void (*on_turn)(void *ctx); /* NULL: nothing comes first */
+        void *on_turn_ctx;
+
         bool running, stopped;
         bool in_turn;
         int64_t turn_began_us, longest_turn_us;
@@ -105,7 +108,10 @@ struct loop_signal {
 void loop_init(struct loop *l, const struct loop_ops *ops, uint64_t seed, int64_t now_ms);
 /* Drops calls that are still posted and frees what loop_init() made, but not `l` itself. */
 void loop_done(struct loop *l);
-/* Something called back: the clock is read and the turn's length counts from here. Does nothing within a turn. */
+/*
+ * Something is about to call back: the clock is read, the turn's length counts from here, and what comes first in a turn is
+ * called, which may have freed what is about to call. Does nothing within a turn.
+ */
 void loop_turn_begin(struct loop *l, int64_t now_ms);
 /* Runs the calls that are posted by now. */
 void loop_run_posts(struct loop *l);

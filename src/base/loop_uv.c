@@ -75,6 +75,12 @@ static void begin(struct loop *l) {
                 loop_turn_begin(l, real_now_ms(l));
 }
 
+/* The same for what a handle tells; false: what comes first in the turn has freed its owner. */
+static bool begin_with(struct loop *l, const void *handle) {
+        begin(l);
+        return !uv_is_closing(handle);
+}
+
 static void set_alarm(struct loop_uv *l, int64_t at_ms) {
         const struct itimerspec when = { .it_value = { .tv_sec = at_ms / 1000, .tv_nsec = at_ms % 1000 * 1000000 } };
 
@@ -124,7 +130,8 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
         struct real_io *u = poll->data;
         unsigned ready = 0;
 
-        begin(u->io.loop);
+        if (!begin_with(u->io.loop, poll))
+                return;
         if (events & UV_READABLE)
                 ready |= LOOP_IO_READ;
         if (events & UV_WRITABLE)
@@ -180,8 +187,8 @@ static struct loop_work *real_work_start(struct loop *l, enum loop_pool pool, vo
 static void on_signal(uv_signal_t *handle, int signum) {
         struct real_sig *u = handle->data;
 
-        begin(u->sig.loop);
-        u->sig.fire(u->sig.ctx, signum);
+        if (begin_with(u->sig.loop, handle))
+                u->sig.fire(u->sig.ctx, signum);
 }
 
 static struct loop_signal *real_sig_new(struct loop *l, int signum, void (*fire)(void *ctx, int signum), void *ctx) {

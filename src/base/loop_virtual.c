@@ -69,6 +69,16 @@ static int64_t virtual_wall_ms(const struct loop *l) {
         return l->now_ms + of_loop(l)->wall_minus_now_ms;
 }
 
+void loop_virtual_stand_still(struct loop *base, int64_t ms) {
+        assert(base->ops->is_virtual && !base->running);
+        base->now_ms += ms;
+}
+
+void loop_virtual_set_wall(struct loop *base, int64_t by_ms) {
+        assert(base->ops->is_virtual);
+        of_loop(base)->wall_minus_now_ms += by_ms;
+}
+
 static void step_job(struct loop_virtual *l);
 
 static void virtual_wait(struct loop *base, int64_t until_ms) {

@@ -792,6 +792,59 @@ static void a_descriptor_may_be_freed_and_closed_in_its_callback(void **state) {
         loop_io_free(NULL);
 }
 
+/* --- first in a turn --- */
+
+struct warden {
+        struct loop *l;
+        struct reader *ward; /* freed first thing in the next turn */
+        unsigned turns;
+        int64_t seen_ms;
+};
+
+static void guard(void *ctx) {
+        struct warden *w = ctx;
+
+        w->turns++;
+        w->seen_ms = loop_now_ms(w->l);
+        if (w->ward)
+                reader_close(TAKE_PTR(w->ward));
+}
+
+static void what_comes_first_may_free_the_descriptor_that_is_ready(void **state) {
+        struct reader r;
+        struct warden w = { .l = *state, .ward = &r };
+
+        reader_open(&r, *state);
+        loop_io_want(r.io, LOOP_IO_READ);
+        assert_int_equal(write(r.fds[1], "x", 1), 1);
+        loop_on_turn(*state, guard, &w);
+        loop_run(*state);
+        assert_int_equal(w.turns, 1);
+        assert_int_equal(r.calls, 0);
+        loop_on_turn(*state, NULL, NULL);
+}
+
+static void see(void *ctx) {
+        struct warden *w = ctx;
+
+        assert_true(w->turns > 0);
+        assert_int_equal(w->seen_ms, loop_now_ms(w->l));
+}
+
+static void what_comes_first_sees_the_clock_before_any_timer(void **state) {
+        struct warden w = { .l = *state };
+        _cleanup_(loop_timer_freep) struct loop_timer *t = loop_timer_new(*state, see, &w);
+
+        loop_on_turn(*state, guard, &w);
+        loop_timer_start(t, 20);
+        loop_run(*state);
+        assert_true(w.seen_ms > 0);
+        loop_on_turn(*state, NULL, NULL);
+        unsigned turns = w.turns;
+        loop_run_for(*state, 1);
+        assert_int_equal(w.turns, turns);
+}
+
 /* The kernel gives the number away again at once: the new owner must not hear of the old one, nor be deaf. */
 static void a_closed_descriptors_number_can_be_watched_again_at_once(void **state) {
         struct reader old, new;
@@ -912,6 +965,41 @@ static void hours_pass_in_no_time(void **state) {
         assert_int_equal(fired, 1);
         assert_int_equal(loop_now_ms(l) - start_ms, 1000 * HOUR);
         assert_int_equal(loop_wall_ms(l) - wall_ms, 1000 * HOUR);
+}
+
+static void what_came_due_while_it_stood_still_is_due_at_once(void **state) {
+        struct loop *l = *state;
+        unsigned fired = 0, later = 0;
+        int64_t start_ms = loop_now_ms(l);
+        struct warden w = { .l = l };
+        _cleanup_(loop_timer_freep) struct loop_timer *a = loop_timer_new(l, count, &fired);
+        _cleanup_(loop_timer_freep) struct loop_timer *b = loop_timer_new(l, count, &later);
+
+        loop_timer_start(a, 5 * SECOND);
+        loop_timer_start(b, 30 * SECOND);
+        loop_on_turn(l, guard, &w);
+        loop_virtual_stand_still(l, 20 * SECOND);
+        loop_run_for(l, 1);
+        assert_int_equal(fired, 1);
+        assert_int_equal(later, 0);
+        assert_int_equal(loop_now_ms(l) - start_ms, 20 * SECOND + 1);
+        assert_true(w.turns > 0);
+        loop_on_turn(l, NULL, NULL);
+}
+
+static void the_wall_clock_may_be_set_and_no_timer_notices(void **state) {
+        struct loop *l = *state;
+        int64_t wall_ms = loop_wall_ms(l);
+        unsigned fired = 0;
+        _cleanup_(loop_timer_freep) struct loop_timer *t = loop_timer_new(l, count, &fired);
+
+        loop_timer_start(t, SECOND);
+        loop_virtual_set_wall(l, HOUR);
+        assert_int_equal(loop_wall_ms(l) - wall_ms, HOUR);
+        loop_run_for(l, SECOND - 1);
+        assert_int_equal(fired, 0);
+        loop_run_for(l, 1);
+        assert_int_equal(fired, 1);
 }
 
 static void run_for_leaves_the_clock_at_the_end_of_the_span(void **state) {
@@ -1219,11 +1307,15 @@ int main(void) {
                 REAL(a_descriptor_calls_until_it_is_read_empty),
                 REAL(the_clock_is_read_once_a_turn),
                 REAL(a_descriptor_may_be_freed_and_closed_in_its_callback),
+                REAL(what_comes_first_may_free_the_descriptor_that_is_ready),
+                BOTH(what_comes_first_sees_the_clock_before_any_timer),
                 REAL(a_closed_descriptors_number_can_be_watched_again_at_once),
                 REAL(a_broken_pipe_is_told_to_its_writer_and_kills_nobody),
                 REAL(a_signal_calls_back_but_does_not_keep_the_loop_going),
                 REAL(wall_time_is_unix_time),
                 VIRTUAL(hours_pass_in_no_time),
+                VIRTUAL(what_came_due_while_it_stood_still_is_due_at_once),
+                VIRTUAL(the_wall_clock_may_be_set_and_no_timer_notices),
                 VIRTUAL(run_for_leaves_the_clock_at_the_end_of_the_span),
                 VIRTUAL(what_is_ready_at_the_very_end_still_runs_and_what_is_not_does_not),
                 VIRTUAL(the_clock_stands_while_anything_is_ready),
