@@ -177,11 +177,19 @@ static int set_list_value(const struct option_def *def, void *target, const stru
         return 0;
 }
 
+/* "auto", "true" or "false": a document says the last two as YAML does. */
+static bool takes_truth(const struct option_def *def) {
+        for (size_t i = 0; def->type == OPTION_CHOICE && def->choices[i]; i++)
+                if (strcmp(def->choices[i], "true") == 0)
+                        return true;
+        return def->type == OPTION_BOOL;
+}
+
 /* Is the document's value of a kind that may be read as the words of this type? `port: 8080` is no text. */
 static bool kind_fits(const struct option_def *def, const struct value *value) {
         switch (value->kind) {
         case VALUE_BOOL:
-                return def->type == OPTION_BOOL;
+                return takes_truth(def);
         case VALUE_INT:
                 return def->type == OPTION_NUMBER || def->type == OPTION_DURATION;
         case VALUE_STRING:

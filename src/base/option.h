@@ -48,7 +48,7 @@ struct option_def {
         size_t at;                   /* offset in the target */
         const char *fallback;        /* the default, as it would be written; NULL: false, empty, 0, the first choice */
         int64_t min, max;            /* both 0: no bounds */
-        const char *const *choices;  /* CHOICE: ended by NULL */
+        const char *const *choices;  /* CHOICE: ended by NULL; "true" and "false" may come as such in a document */
         const char *bare;            /* CHOICE: what `--name` means without a value, which then must come as `--name=value`;
                                       * NULL: it needs one */
         const char *word;            /* what the value is called in --help; NULL: by type */

@@ -38,8 +38,11 @@ static void set_types(struct schema *s, const char *const *names) {
 static void set_choices(struct schema *s, const char *const *choices) {
         struct value_list_builder list = { 0 };
 
-        for (; *choices; choices++)
+        for (; *choices; choices++) {
                 value_list_add(&list, value_stringc(s->a, *choices));
+                if (strcmp(*choices, "true") == 0 || strcmp(*choices, "false") == 0)
+                        value_list_add(&list, value_bool(s->a, **choices == 't', 0));
+        }
         value_list_add(&list, &value_null);
         set(s, "enum", value_list_end(&list, s->a, 0));
 }

@@ -234,6 +234,25 @@ static void a_document_sets_nested_keys(void **state) {
         assert_int_equal(f->s.config.count, 1);
 }
 
+static void a_choice_of_true_takes_yamls(void **state) {
+        static const char *const words[] = { "auto", "true", "false", NULL };
+        struct fixture *f = *state;
+        const struct option_def def = { .key = "elect", .type = OPTION_CHOICE, .choices = words, .help = "elect" };
+        const struct option_group group = { "Elect", &def, 1, NULL };
+        int chosen = 0;
+
+        assert_int_equal(option_set_value(&def, &chosen, value_bool(f->a, true, 0), f->a, NULL), 0);
+        assert_int_equal(chosen, 1);
+        assert_int_equal(option_set_value(&def, &chosen, value_bool(f->a, false, 0), f->a, NULL), 0);
+        assert_int_equal(chosen, 2);
+        assert_int_equal(option_set_value(&def, &chosen, value_stringc(f->a, "auto"), f->a, NULL), 0);
+        assert_int_equal(chosen, 0);
+        assert_int_equal(option_set_value(&defs[5], &f->s, value_bool(f->a, true, 0), f->a, &f->err), ERR_INVAL);
+        assert_string_equal(
+                value_canonical(f->a, value_path(options_schema(&group, 1, f->a), "properties", "elect", "enum", NULL)).p,
+                "[\"auto\",\"true\",true,\"false\",false,null]");
+}
+
 static void a_document_list_replaces(void **state) {
         struct fixture *f = *state;
         struct value_list_builder b = { 0 };
@@ -339,6 +358,7 @@ int main(void) {
                 T(mistakes_are_named),
                 T(bounds_are_inclusive),
                 T(a_document_sets_nested_keys),
+                T(a_choice_of_true_takes_yamls),
                 T(a_document_list_replaces),
                 T(all_mistakes_of_a_document_are_told_at_once),
                 T(a_document_that_is_no_map_is_refused),
