@@ -109,8 +109,8 @@ void loop_init(struct loop *l, const struct loop_ops *ops, uint64_t seed, int64_
 /* Drops calls that are still posted and frees what loop_init() made, but not `l` itself. */
 void loop_done(struct loop *l);
 /*
- * Something is about to call back: the clock is read, the turn's length counts from here, and what comes first in a turn is
- * called, which may have freed what is about to call. Does nothing within a turn.
+ * Something is about to call back: the clock is read, the turn's length counts from here, and what comes first in a
+ * turn is called, which may have freed what is about to call. Does nothing within a turn.
  */
 void loop_turn_begin(struct loop *l, int64_t now_ms);
 /* Runs the calls that are posted by now. */

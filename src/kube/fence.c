@@ -151,8 +151,9 @@ static void tell_refused(struct kube_call *c) {
         bool unheard = c->unheard;
         struct err err = { 0 };
 
-        err_set(&err, ERR_TIMEOUT, c->is_write ? "broken off: this truce does not lead any more"
-                                                 : "not sent: only the truce that leads writes");
+        err_set(&err, ERR_TIMEOUT,
+                c->is_write ? "broken off: this truce does not lead any more"
+                            : "not sent: only the truce that leads writes");
         call_free(c);
         if (!unheard)
                 handler.done(owner, &no_reply, &err);

@@ -57,7 +57,8 @@ static int teardown(void **state) {
         return 0;
 }
 
-static struct kube_call *send(struct fixture *f, enum kube_method method, const char *path, int64_t deadline_ms, struct end *e) {
+static struct kube_call *send(struct fixture *f, enum kube_method method, const char *path, int64_t deadline_ms,
+                              struct end *e) {
         struct kube_request req = { .method = method, .path = str_from(path), .deadline_ms = deadline_ms };
 
         *e = (struct end){ 0 };
