@@ -177,6 +177,8 @@ typedef struct sandbox_fault (*sandbox_fault_fn)(void *ctx, const struct sandbox
  * in the real transport.
  */
 struct kube_transport *sandbox_transport(struct sandbox *s, struct str user, struct str groups);
+/* The same for a caller on a loop of its own, in this thread: a process of virtual time that may stand still alone. */
+struct kube_transport *sandbox_transport_on(struct sandbox *s, struct loop *l, struct str user, struct str groups);
 /* NULL: none. */
 void sandbox_transport_set_fault(struct kube_transport *t, sandbox_fault_fn fn, void *ctx);
 

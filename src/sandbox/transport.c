@@ -3,7 +3,11 @@
  * The in-process face: a kube_transport whose server is a call of sandbox_serve(). A request travels (delay_ms), is
  * served at once, and its answer travels back (reply_delay_ms); each leg is a timer, so nothing happens inside
  * kube_start(). Watch lines pile up while the loop's turn lasts and are handed out together in the next one.
+ *
+ * A caller on a loop of its own is another process: the first leg is the server's time then, and goes on while that
+ * one stands still.
  */
+#include "base/duration.h"
 #include "base/limits.h"
 #include "kube/inproc.h"
 #include "sandbox/sandbox.h"
@@ -31,6 +35,8 @@ struct kube_call {
         struct sandbox_reply reply;
         struct sandbox_watch *watch;
         struct buf lines; /* of the watch, on their way */
+        struct loop_timer *way; /* to the server of another process; NULL: base.step is */
+        bool served;
         bool arrived;     /* the server has seen it */
         bool begun;       /* the first byte of the answer is here */
         bool ended;       /* the stream is over */
@@ -47,6 +53,7 @@ static void free_call(struct inproc_call *base) {
         struct kube_call *c = (struct kube_call *)base;
 
         sandbox_watch_close(c->watch);
+        loop_timer_free(c->way);
         buf_done(&c->lines);
         arena_free(c->arena);
         free((char *)c->req.path.p);
@@ -169,18 +176,56 @@ static void refuse(struct kube_call *c) {
         };
 }
 
+static void serve(struct kube_call *c) {
+        if (c->fault.status)
+                refuse(c);
+        else
+                sandbox_serve(c->t->sandbox, &c->req, c->arena, &c->reply);
+        c->watch = c->reply.watch;
+        c->served = true;
+}
+
 static void arrive(struct kube_call *c) {
         c->arrived = true;
         if (c->fault.lose_request) {
                 inproc_fail(&c->base, ERR_UNREACHABLE, "the connection broke before the request was read");
                 return;
         }
-        if (c->fault.status)
-                refuse(c);
-        else
-                sandbox_serve(c->t->sandbox, &c->req, c->arena, &c->reply);
-        c->watch = c->reply.watch;
+        if (!c->served)
+                serve(c);
         loop_timer_start(c->base.step, c->fault.reply_delay_ms);
+}
+
+static void on_way(void *ctx) {
+        struct kube_call *c = ctx;
+
+        if (!c->fault.lose_request)
+                serve(c);
+        loop_timer_start(c->base.step, 0);
+}
+
+/* `timeout=` of a request (API concepts, "request timeouts"): the server gives up by then. */
+static int64_t timeout_of(const struct sandbox_request *req) {
+        ptrdiff_t query = str_find(req->path, '?', 0);
+        struct str rest = query < 0 ? (struct str){ 0 } : str_sub(req->path, (size_t)query + 1, req->path.n), part;
+        int64_t ms;
+
+        while (str_next(&rest, '&', &part))
+                if (str_starts(part, STR("timeout=")) && duration_parse(str_sub(part, 8, part.n), &ms))
+                        return ms;
+        return INT64_MAX;
+}
+
+static void send_away(struct kube_call *c) {
+        int64_t limit_ms = timeout_of(&c->req);
+
+        loop_timer_stop(c->base.step);
+        if (c->fault.delay_ms > limit_ms) {
+                c->fault.delay_ms = limit_ms;
+                c->fault.status = 504;
+        }
+        c->way = loop_timer_new(sandbox_loop(c->t->sandbox), on_way, c);
+        loop_timer_start(c->way, c->fault.delay_ms);
 }
 
 static void step(struct inproc_call *base) {
@@ -225,6 +270,8 @@ static struct kube_call *transport_start(struct kube_transport *base, const stru
         if (t->fault)
                 c->fault = t->fault(t->fault_ctx, &c->req, req->watch);
         inproc_begin(&t->inproc, &c->base, req, handler, ctx, c->fault.delay_ms);
+        if (t->inproc.loop != sandbox_loop(t->sandbox))
+                send_away(c);
         t->stats.sent++;
         t->stats.bytes_sent += req->body.n;
         t->stats.open_watches += c->is_watch;
@@ -271,11 +318,15 @@ static void split_groups(struct transport *t, struct str groups) {
 }
 
 struct kube_transport *sandbox_transport(struct sandbox *s, struct str user, struct str groups) {
+        return sandbox_transport_on(s, sandbox_loop(s), user, groups);
+}
+
+struct kube_transport *sandbox_transport_on(struct sandbox *s, struct loop *l, struct str user, struct str groups) {
         struct transport *t = mem_zalloc(sizeof *t);
 
         t->base.ops = &ops;
         t->sandbox = s;
-        t->inproc = (struct inproc){ .ops = &call_ops, .loop = sandbox_loop(s) };
+        t->inproc = (struct inproc){ .ops = &call_ops, .loop = l };
         t->user = str_dup(user);
         t->stats.multiplexed = true;
         split_groups(t, groups);
