@@ -214,6 +214,9 @@ struct config_app {
 /* What becomes of what people's tools add to an object that is healed (design §6.8). */
 enum config_extra_paths { CONFIG_EXTRA_REMOVE, CONFIG_EXTRA_REPORT };
 
+/* Leader election (agent/leader.h); auto: where the credentials are the pod's own account. */
+enum config_election { CONFIG_ELECTION_AUTO, CONFIG_ELECTION_ON, CONFIG_ELECTION_OFF };
+
 /* Settings of the whole agent: kind Agent, and the flags of the same names. */
 struct config_agent {
         struct str installation_id;    /* a legal label value; "": the same as `ns` */
@@ -232,6 +235,8 @@ struct config_agent {
         int64_t git_workers;
         int64_t apply_parallel;        /* writes in flight; the transport sends 15 at most (kube/curl_transport.h) */
         struct str listen;             /* host:port of /healthz /readyz /metrics; empty: none */
+        int election;                  /* enum config_election */
+        int64_t lease_ms;              /* duration of the Lease; whole seconds count */
         int64_t prune_max_count;       /* budget of one prune, sync/prune.h */
         int64_t prune_max_percent;
         bool prune_budget;             /* false: no budget */

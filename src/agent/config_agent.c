@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Agent document (truce.dev/v1alpha1) and the flags of the same names. */
 #include "agent/config_impl.h"
+#include "agent/leader.h"
 #include "base/log.h"
 #include "own/fight.h"
 #include "sync/prune.h"
@@ -16,7 +17,9 @@ static const char *const log_levels[] = { "debug", "info", "warn", "error", NULL
 static const char *const log_formats[] = { "text", "json", NULL };
 /* In the order of enum config_extra_paths. */
 static const char *const extra_paths[] = { "remove", "report", NULL };
-_Static_assert(CONFIG_EXTRA_REPORT == 1, "the words follow the enum");
+/* In the order of enum config_election. */
+static const char *const elections[] = { "auto", "true", "false", NULL };
+_Static_assert(CONFIG_EXTRA_REPORT == 1 && CONFIG_ELECTION_OFF == 2, "the words follow the enums");
 _Static_assert(LOG_ERROR == 3 && LOG_JSON == 1, "the words follow the enums");
 
 const struct option_def config_agent_options[] = {
@@ -54,6 +57,12 @@ const struct option_def config_agent_options[] = {
           .fallback = "15", .min = 1, .max = 15, .help = "writes in flight at a time" },
         { .name = "listen", .key = "listen", .type = OPTION_TEXT, .at = AT(listen), .word = "HOST:PORT",
           .help = "address of /healthz, /readyz and /metrics" },
+        { .name = "leader-elect", .key = "leaderElection", .type = OPTION_CHOICE, .at = AT(election), .choices = elections,
+          .bare = "true", .fallback = "auto",
+          .help = "of several processes one at a time writes; auto: in a cluster, with the pod's own account" },
+        { .name = "leader-elect-lease-duration", .key = "leaseDuration", .type = OPTION_DURATION, .at = AT(lease_ms),
+          .fallback = "15s", .min = LEADER_MIN_LEASE_MS, .max = LEADER_MAX_LEASE_MS,
+          .help = "how long one that does not answer is waited for; a write may take half of it" },
         { .name = "prune-max-count", .key = "prune.maxCount", .type = OPTION_NUMBER, .at = AT(prune_max_count),
           .fallback = TEXT_OF(PRUNE_DEFAULT_MAX_COUNT), .min = 0, .max = 1000000,
           .help = "a prune of more objects than this and of more than --prune-max-percent is held" },

@@ -4,7 +4,10 @@
  */
 #include <malloc.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include "agent/leader.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/reload.h"
@@ -16,6 +19,8 @@ struct daemon {
         struct session session;  /* arguments and connection, and the first configuration */
         struct session *current; /* whose configuration is in force: `session`, or `reread`; NULL: none yet */
         struct session reread;
+        struct leader *leader;   /* NULL: there is no election, and whoever runs writes */
+        bool leads;              /* or there is none */
         struct kube_client *client; /* of `cluster` */
         struct config_cluster *cluster; /* documents that are objects; NULL: files and flags alone count */
         struct reload *reload;
@@ -24,7 +29,15 @@ struct daemon {
         struct http_server *http;
         struct map *told;        /* application → counts of its last "synced" line */
         struct loop_signal *term, *interrupt, *hangup;
+        bool stopping;
 };
+
+/* It goes, and with it what it has under way. */
+static void forget_agent(struct daemon *d) {
+        if (d->http)
+                http_server_set_agent(d->http, NULL);
+        agent_free(TAKE_PTR(d->agent));
+}
 
 static const char *text(struct arena *a, struct str s) {
         return arena_str(a, s).p;
@@ -244,11 +257,30 @@ static void on_health(void *ctx, struct app *app, enum agent_health_news news) {
 static const struct agent_hooks hooks = { on_outcome,  on_waiting, on_revision, on_settled,
                                           on_observed, on_trouble, on_remark,   on_health };
 
+static void on_released(void *ctx, const struct err *err) {
+        struct daemon *d = ctx;
+
+        if (err)
+                log_event(LOG_WARN, "leader", "the Lease runs out by itself", "why", err->msg, NULL);
+        else
+                log_event(LOG_INFO, "leader", "the Lease is free for others", NULL);
+        loop_stop(d->session.loop);
+}
+
+/* Who leads lets others in first: the agent goes, its writes end, and then the Lease. */
 static void on_stop(void *ctx, int signum) {
         struct daemon *d = ctx;
 
         log_event(LOG_INFO, "agent", "stopping", "signal", signum == SIGTERM ? "SIGTERM" : "SIGINT", NULL);
-        loop_stop(d->session.loop);
+        if (!d->leader || d->stopping) {
+                loop_stop(d->session.loop);
+                return;
+        }
+        d->stopping = true;
+        leader_release(d->leader, on_released, d);
+        forget_agent(d);
+        reload_free(TAKE_PTR(d->reload));
+        config_cluster_free(TAKE_PTR(d->cluster));
 }
 
 static void on_hangup(void *ctx, int signum) {
@@ -261,8 +293,8 @@ static void on_hangup(void *ctx, int signum) {
 }
 
 /*
- * From the first moment on a signal means an orderly end: until there is a loop to tell it to, it waits. Threads that are
- * started meanwhile leave them to this one.
+ * From the first moment on a signal means an orderly end: until there is a loop to tell it to, it waits. Threads that
+ * are started meanwhile leave them to this one.
  */
 static void hold_signals(bool held) {
         static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
@@ -284,7 +316,8 @@ static void take_signals(struct daemon *d) {
 /* --- another configuration ---------------------------------------------------------------------------------------- */
 
 /* What the process was begun with and goes on with; NULL: none of it differs. */
-static const char *needs_restart(const struct config_agent *was, const struct config_agent *is) {
+static const char *needs_restart(const struct daemon *d, const struct config_agent *is) {
+        const struct config_agent *was = &d->session.config->agent;
         const struct {
                 const char *name;
                 bool same;
@@ -293,6 +326,10 @@ static const char *needs_restart(const struct config_agent *was, const struct co
                 { "listen", str_eq(was->listen, is->listen) },             { "logLevel", was->log_level == is->log_level },
                 { "logFormat", was->log_format == is->log_format },        { "workers", was->workers == is->workers },
                 { "gitWorkers", was->git_workers == is->git_workers },
+                /* Whose Lease it is about. */
+                { "namespace", !d->leader || str_eq(was->ns, is->ns) },
+                { "installationId", !d->leader || str_eq(was->installation_id, is->installation_id) },
+                { "leaderElection", was->election == is->election }, { "leaseDuration", was->lease_ms == is->lease_ms },
                 { "configNamespace", str_eq(was->config_ns, is->config_ns) },
                 { "configSelector", str_eq(was->config_selector, is->config_selector) },
         };
@@ -303,9 +340,16 @@ static const char *needs_restart(const struct config_agent *was, const struct co
         return NULL;
 }
 
+/* One that stands by has an agent that only looks at Git, so that it is there when it is its turn. */
+static void start_agent(struct daemon *d) {
+        if (d->agent && d->leads)
+                agent_start(d->agent);
+}
+
 static int new_agent(struct daemon *d, const struct config *c, struct err *err) {
         struct agent_options options = { 0 };
-        int r = agent_new(d->session.loop, d->session.transport, c, &options, &hooks, d, &d->agent, err);
+        struct kube_transport *t = d->leader ? leader_transport(d->leader) : d->session.transport;
+        int r = agent_new(d->session.loop, t, c, &options, &hooks, d, &d->agent, err);
 
         if (r == 0 && d->http)
                 http_server_set_agent(d->http, d->agent);
@@ -313,8 +357,8 @@ static int new_agent(struct daemon *d, const struct config *c, struct err *err) 
 }
 
 /*
- * A kind that may not be read any more, or is not served any more, hides what is newest; a server that is away is told for
- * what it is, and may have nothing new at all.
+ * A kind that may not be read any more, or is not served any more, hides what is newest; a server that is away is
+ * told for what it is, and may have nothing new at all.
  */
 static const char *why_unseen(const struct daemon *d) {
         const struct err *err = d->cluster ? config_cluster_err(d->cluster) : NULL;
@@ -386,7 +430,7 @@ static void put_in_force(struct daemon *d, struct session *fresh) {
                         abort();
                 set_unusable(d, err.msg);
         }
-        agent_start(d->agent);
+        start_agent(d);
 }
 
 static void tell_problems(const struct config *c) {
@@ -410,7 +454,7 @@ static void on_changed(void *ctx, struct session *fresh, const struct err *err) 
         if (fresh->config)
                 tell_problems(fresh->config);
         if (!err && fresh->config)
-                fixed = needs_restart(&d->session.config->agent, &fresh->config->agent);
+                fixed = needs_restart(d, &fresh->config->agent);
         if (fixed) {
                 err_set(&why, ERR_UNSUPPORTED, "%s cannot change while truce runs: restart it", fixed);
                 session_close(fresh);
@@ -438,6 +482,51 @@ static void on_cluster(void *ctx) {
         note(d);
 }
 
+/* --- leader election ---------------------------------------------------------------------------------------------- */
+
+static void on_leads(void *ctx) {
+        struct daemon *d = ctx;
+
+        d->leads = true;
+        start_agent(d);
+}
+
+/*
+ * Others may be writing by now. Nothing of ours does any more, and what an orderly end would wait for (a pool thread
+ * that waits for Git) is nothing that anybody needs: whoever started us does so again.
+ */
+static void on_lost(void *ctx, const char *why) {
+        (void)ctx;
+        log_event(LOG_ERROR, "leader", "this truce does not lead any more and ends", "why", why, NULL);
+        _exit(CLI_ERROR);
+}
+
+/* The name of the Pod, or of the machine, so that people know it, and what no other process has. */
+static struct str identity(struct arena *a) {
+        char host[256] = "";
+        uint64_t unique;
+
+        gethostname(host, sizeof host - 1);
+        hash_random(&unique, sizeof unique);
+        return arena_strf(a, "%s_%016llx", host[0] ? host : "truce", (unsigned long long)unique);
+}
+
+static void stand_for_election(struct daemon *d) {
+        static const struct leader_hooks leader_hooks = { .leads = on_leads, .lost = on_lost };
+        struct session *s = &d->session;
+        const struct config_agent *agent = &s->config->agent;
+        bool in_cluster = strcmp(s->kube->origin, "in-cluster") == 0;
+
+        d->leads = agent->election == CONFIG_ELECTION_OFF || (agent->election == CONFIG_ELECTION_AUTO && !in_cluster);
+        if (d->leads)
+                return;
+        struct leader_options options = {
+                .ns = agent->ns, .name = arena_strf(s->arena, "truce-%.*s", STR_FMT(agent->installation_id)),
+                .identity = identity(s->arena), .lease_ms = agent->lease_ms,
+        };
+        d->leader = leader_new(s->loop, s->transport, &options, &leader_hooks, d);
+}
+
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static int start(struct daemon *d, struct err *err) {
@@ -445,6 +534,8 @@ static int start(struct daemon *d, struct err *err) {
         bool from_cluster = s->config->agent.config_ns.n;
         int r = session_connect(s, err);
 
+        if (r == 0)
+                stand_for_election(d);
         d->current = from_cluster ? NULL : s;
         if (r == 0 && !from_cluster)
                 r = new_agent(d, s->config, err);
@@ -452,6 +543,8 @@ static int start(struct daemon *d, struct err *err) {
                 r = http_server_new(s->loop, s->config->agent.listen, d->agent, &d->http, err);
         if (r < 0)
                 return r;
+        if (d->http)
+                http_server_set_leader(d->http, d->leader);
         take_signals(d);
         if (from_cluster) {
                 d->client = kube_client_new(s->transport, s->loop);
@@ -459,8 +552,7 @@ static int start(struct daemon *d, struct err *err) {
                                                 s->config->agent.config_selector, on_cluster, d);
         }
         d->reload = reload_new(s, d->cluster, s->loop, on_changed, d);
-        if (d->agent)
-                agent_start(d->agent);
+        start_agent(d);
         return 0;
 }
 
@@ -474,6 +566,7 @@ static void stop(struct daemon *d) {
         reload_free(d->reload);
         config_cluster_free(d->cluster);
         kube_client_free(d->client);
+        leader_free(d->leader);
         free(d->unusable);
         if (d->current == &d->reread)
                 session_close(&d->reread);

@@ -193,7 +193,26 @@ static void print_transport(const struct kube_transport_stats *s, struct buf *ou
         single(out, "truce_kube_queued", "gauge", "Requests that wait in the queue.", s->queued);
 }
 
-void metrics_print(const struct agent *agent, int64_t longest_turn_us, struct buf *out) {
+/* Names that others have for it keep them: controller-runtime's leader_election_…, with the Lease's name. */
+static void print_leader(const struct leader *leader, struct buf *out) {
+        struct leader_status now;
+
+        leader_status(leader, &now);
+        head(out, "leader_election_master_status", "gauge", "1 while this process leads.");
+        buf_addf(out, "leader_election_master_status{name=\"%.*s\"} %d\n", STR_FMT(now.name), now.leads);
+        head(out, "leader_election_slowpath_total", "counter", "Writes of the Lease that met another one's.");
+        buf_addf(out, "leader_election_slowpath_total{name=\"%.*s\"} %llu\n", STR_FMT(now.name),
+                 (unsigned long long)now.slow_paths);
+        head(out, "truce_leader", "gauge", "1 while this process leads, with the Lease and the identity in it.");
+        buf_addf(out, "truce_leader{lease=\"%.*s/%.*s\",identity=\"", STR_FMT(now.ns), STR_FMT(now.name));
+        add_label(out, now.identity);
+        buf_addf(out, "\"} %d\n", now.leads);
+        single(out, "truce_leader_transitions", "gauge", "How often the Lease has changed hands.", (double)now.transitions);
+        single(out, "truce_leader_trouble", "gauge", "1 while the Lease cannot be read or written.", now.err->code != 0);
+        single(out, "truce_leader_refused_writes_total", "counter", "Writes that were not let through.", (double)now.refused);
+}
+
+void metrics_print(const struct agent *agent, const struct leader *leader, int64_t longest_turn_us, struct buf *out) {
         struct agent_stats stats;
 
         head(out, "truce_build_info", "gauge", "Version of truce.");
@@ -202,6 +221,8 @@ void metrics_print(const struct agent *agent, int64_t longest_turn_us, struct bu
                !agent || agent_config_trouble(agent) != NULL);
         single(out, "truce_loop_longest_turn_seconds", "gauge", "The longest turn of the loop so far.",
                (double)longest_turn_us / 1e6);
+        if (leader)
+                print_leader(leader, out);
         if (!agent)
                 return;
         agent_stats(agent, &stats);

@@ -9,7 +9,9 @@
 #define TRUCE_HTTP_METRICS_H
 
 #include "agent/agent.h"
+#include "agent/leader.h"
 
-void metrics_print(const struct agent *agent, int64_t longest_turn_us, struct buf *out);
+/* NULL: there is no agent yet; there is no election. */
+void metrics_print(const struct agent *agent, const struct leader *leader, int64_t longest_turn_us, struct buf *out);
 
 #endif

@@ -15,6 +15,7 @@
 struct http_server {
         struct loop *loop;
         struct agent *agent;
+        const struct leader *leader; /* NULL: no election */
         struct MHD_Daemon *daemon;
         struct loop_io *io;
         struct loop_timer *timer;
@@ -38,13 +39,28 @@ static unsigned page_healthz(struct http_server *s, struct buf *out) {
         return MHD_HTTP_OK;
 }
 
+static unsigned print_standing_by(const struct leader_status *now, struct buf *out) {
+        if (now->knows && !now->err->code) {
+                buf_addf(out, "ok: standing by, %.*s leads\n", STR_FMT(now->holder.n ? now->holder : STR("nobody")));
+                return MHD_HTTP_OK;
+        }
+        buf_addf(out, "not ready: leader election: %s\n",
+                 now->err->code ? now->err->msg : "the Lease has not been read yet");
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
+}
+
 static unsigned page_readyz(struct http_server *s, struct buf *out) {
         const struct err *cluster = s->agent ? cluster_err(agent_cluster(s->agent)) : NULL;
+        struct leader_status election = { .leads = true };
 
         if (!cluster) {
                 buf_addc(out, "not ready: no configuration is in force yet\n");
                 return MHD_HTTP_SERVICE_UNAVAILABLE;
         }
+        if (s->leader)
+                leader_status(s->leader, &election);
+        if (!election.leads)
+                return print_standing_by(&election, out);
         if (agent_is_ready(s->agent)) {
                 buf_addc(out, "ok\n");
                 return MHD_HTTP_OK;
@@ -67,7 +83,7 @@ static unsigned page_metrics(struct http_server *s, struct buf *out) {
 
         if (turn_us > s->longest_turn_us)
                 s->longest_turn_us = turn_us;
-        metrics_print(s->agent, s->longest_turn_us, out);
+        metrics_print(s->agent, s->leader, s->longest_turn_us, out);
         return MHD_HTTP_OK;
 }
 
@@ -153,6 +169,10 @@ static void on_io(void *ctx, unsigned events) {
 
 static void on_timer(void *ctx) {
         run(ctx);
+}
+
+void http_server_set_leader(struct http_server *s, const struct leader *leader) {
+        s->leader = leader;
 }
 
 void http_server_set_agent(struct http_server *s, struct agent *agent) {

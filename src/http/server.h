@@ -4,7 +4,8 @@
  * state. libmicrohttpd in external-epoll mode on the agent's loop; no TLS, no threads.
  *
  *   /healthz  200 "ok" while the loop turns (503 when its longest turn since the last probe passed 10 s)
- *   /readyz   200 when the agent's picture is complete (agent_is_ready()), else 503 and what is missing, a line each
+ *   /readyz   200 when the agent's picture is complete (agent_is_ready()), else 503 and what is missing, a line each.
+ *             One that stands by is ready when it could take over: it knows who leads, and its configuration can be used
  *   /metrics  counters and gauges; series exist from the start, at 0
  *
  * Limits: HTTP_MAX_CONNECTIONS at once, requests of at most 16 KiB, 10 s idle.
@@ -14,6 +15,7 @@
 #define TRUCE_HTTP_SERVER_H
 
 #include "agent/agent.h"
+#include "agent/leader.h"
 
 #define HTTP_MAX_CONNECTIONS 64
 
@@ -30,6 +32,8 @@ int http_server_new(struct loop *l, struct str listen, struct agent *agent, stru
  * is none yet; then it is not ready, and few metrics exist.
  */
 void http_server_set_agent(struct http_server *s, struct agent *agent);
+/* There is an election, and this is our part in it; NULL: there is none (any more). */
+void http_server_set_leader(struct http_server *s, const struct leader *leader);
 void http_server_free(struct http_server *s);
 DEFINE_CLEANUP(struct http_server *, http_server_free)
 

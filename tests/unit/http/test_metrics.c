@@ -21,6 +21,7 @@ struct world {
         struct config *config;
         struct kube_transport_ops ops;
         struct agent *agent;
+        struct leader *leader;
         struct buf page;
 };
 
@@ -61,12 +62,16 @@ static void begin(struct world *w, const char *name) {
         w->ops.stats = some_stats;
         t->ops = &w->ops;
         assert_int_equal(agent_new(w->loop, t, w->config, &options, &(struct agent_hooks){ 0 }, w, &w->agent, NULL), 0);
-        metrics_print(w->agent, 2500000, &w->page);
+        w->leader = leader_new(w->loop, t,
+                               &(struct leader_options){ .ns = STR("truce"), .name = STR("truce-test"), .identity = STR("pod_1") },
+                               &(struct leader_hooks){ 0 }, w);
+        metrics_print(w->agent, w->leader, 2500000, &w->page);
 }
 
 static void end(struct world *w) {
         buf_done(&w->page);
         agent_free(w->agent);
+        leader_free(w->leader);
         loop_run_for(w->loop, 1000);
         if (!w->opened) /* otherwise it went with the agent's source */
                 git_source_free(git_memory_source(w->git));
@@ -107,6 +112,8 @@ static void series_exist_from_the_start(void **state) {
         has_line(&w, "\ntruce_app_objects{application=\"shop\",state=\"failed\"} 0\n");
         has_line(&w, "\ntruce_app_decisions_total{application=\"shop\",by=\"write\"} 0\n");
         has_line(&w, "\ntruce_commit_latency_seconds{stage=\"observed\"} 0\n");
+        has_line(&w, "\nleader_election_master_status{name=\"truce-test\"} 0\n");
+        has_line(&w, "\ntruce_leader{lease=\"truce/truce-test\",identity=\"pod_1\"} 0\n");
         end(&w);
 }
 

@@ -200,6 +200,44 @@ static void an_agent_is_ready_once_a_commit_is_in_force(void **state) {
         end(&w);
 }
 
+static bool knows(const struct leader *leader) {
+        struct leader_status now;
+
+        leader_status(leader, &now);
+        return now.knows || now.err->code;
+}
+
+/* Its agent was not started, so it is the Lease alone that says it. */
+static void who_stands_by_is_ready_once_it_knows_who_leads(void **state) {
+        static const struct leader_options options = { { "truce", 5 }, { "truce-test", 10 }, { "pod_1", 5 }, 0 };
+        static const struct script_answer forbidden = { .status = 403, .body = { "{}", 2 } };
+        struct script_answer held = {
+                .body = STR("{\"metadata\":{\"resourceVersion\":\"7\"},\"spec\":{\"holderIdentity\":\"pod_0\"}}")
+        };
+        struct world w;
+
+        (void)state;
+        begin(&w);
+        for (unsigned may_read = 0; may_read < 2; may_read++) {
+                struct leader *leader = leader_new(w.loop, script_transport(w.twin.script), &options,
+                                                   &(struct leader_hooks){ 0 }, &w);
+
+                script_on(w.twin.script, KUBE_GET, "*/leases*", &forbidden);
+                if (may_read)
+                        script_on(w.twin.script, KUBE_GET, "*/leases/truce-test", &held);
+                http_server_set_leader(w.server, leader);
+                while (!knows(leader))
+                        loop_run_for(w.loop, 1);
+                ask(&w, "GET", "/readyz");
+                assert_int_equal(status(&w), may_read ? 200 : 503);
+                assert_true(str_starts(body(&w), may_read ? STR("ok: standing by, pod_0 leads\n")
+                                                          : STR("not ready: leader election: ")));
+                http_server_set_leader(w.server, NULL);
+                leader_free(leader);
+        }
+        end(&w);
+}
+
 static void an_api_server_that_goes_away_is_told(void **state) {
         struct world w;
 
@@ -438,6 +476,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_live_loop_is_healthy),
                 cmocka_unit_test(an_agent_is_ready_once_a_commit_is_in_force),
+                cmocka_unit_test(who_stands_by_is_ready_once_it_knows_who_leads),
                 cmocka_unit_test(an_api_server_that_goes_away_is_told),
                 cmocka_unit_test(metrics_are_served),
                 cmocka_unit_test(a_head_is_an_answer_without_a_body),
