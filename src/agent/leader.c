@@ -247,6 +247,8 @@ static void add_spec(const struct leader *l, struct buf *out) {
         bool goes_on = s->exists && is_ours(l) && s->acquired;
         char now[40];
 
+        int64_t transitions = s->transitions + (s->exists && !goes_on);
+
         print_moment(loop_wall_ms(l->loop), now);
         buf_addc(out, "\"spec\":{");
         if (l->asked == ASK_RELEASE)
@@ -257,7 +259,7 @@ static void add_spec(const struct leader *l, struct buf *out) {
         add_text(out, "renewTime", now);
         buf_addf(out, "\"leaseDurationSeconds\":%lld,\"leaseTransitions\":%lld}",
                  (long long)(l->asked == ASK_RELEASE ? 1 : l->lease_ms / 1000),
-                 (long long)(s->transitions + (!s->exists || goes_on ? 0 : 1)));
+                 (long long)(transitions > INT32_MAX ? 0 : transitions));
 }
 
 static struct kube_location lease_at(const struct leader *l, bool collection) {
@@ -450,19 +452,17 @@ static void wait_until(struct leader *l, int64_t at_ms) {
         loop_timer_start(l->timer, at_ms - now_ms);
 }
 
+/* What is not watched is read every now and then. */
 static void step_waiting(struct leader *l) {
         int64_t now_ms = loop_now_ms(l->loop), free_ms = free_at_ms(l);
+        int64_t look_ms = is_watched(l) ? INT64_MAX : l->sent_ms + l->retry_ms;
 
-        if (!l->seen.known || l->looks_first)
+        if (!l->seen.known || l->looks_first || (now_ms < free_ms && now_ms >= look_ms))
                 look(l);
         else if (now_ms >= free_ms)
                 claim(l);
-        else if (is_watched(l))
-                wait_until(l, free_ms);
-        else if (now_ms - l->sent_ms >= l->retry_ms)
-                look(l);
         else
-                wait_until(l, l->sent_ms + l->retry_ms < free_ms ? l->sent_ms + l->retry_ms : free_ms);
+                wait_until(l, look_ms < free_ms ? look_ms : free_ms);
 }
 
 /* Of one that does not hold it there is nothing to give away; what may have been taken by now is looked at. */
