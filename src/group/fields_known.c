@@ -47,13 +47,19 @@ static bool is_same(const struct newer *n, const struct value *v) {
         return false;
 }
 
-/* A key as the part of a path that it is; one that would disturb whoever reads the path is quoted. */
-static struct str path_of_unknown(const struct fields *in, struct str key) {
+static bool is_plain(struct str key) {
         for (size_t i = 0; i < key.n; i++)
                 if (key.p[i] <= ' ' || key.p[i] > '~')
-                        return arena_strf(in->a, "%.*s[%.*s]", STR_FMT(in->path),
-                                          STR_FMT(fields_shown(value_string(in->a, key, 0), in->a)));
-        return fields_path(in, key);
+                        return false;
+        return key.n > 0;
+}
+
+/* A key as the part of a path that it is; one that would disturb whoever reads the path is quoted. */
+static struct str path_of_unknown(const struct fields *in, struct str key) {
+        if (is_plain(key))
+                return fields_path(in, key);
+        return arena_strf(in->a, "%.*s[%.*s]", STR_FMT(in->path),
+                          STR_FMT(fields_shown(value_string(in->a, key, 0), in->a)));
 }
 
 void fields_check_known(const struct fields *in, const char *const *known) {
