@@ -451,10 +451,12 @@ static void on_changed(void *ctx, struct session *fresh, const struct err *err) 
         const char *fixed = NULL;
         struct err why;
 
-        if (fresh->config)
+        if (!err) {
                 tell_problems(fresh->config);
-        if (!err && fresh->config)
                 fixed = needs_restart(d, &fresh->config->agent);
+        } else if (fresh->config) {
+                tell_problems(fresh->config);
+        }
         if (fixed) {
                 err_set(&why, ERR_UNSUPPORTED, "%s cannot change while truce runs: restart it", fixed);
                 session_close(fresh);
