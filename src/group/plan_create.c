@@ -220,7 +220,7 @@ static bool may_begin(struct planner *p, struct group *g) {
                 keep_back(g, "Terminating", left_pods(p, g));
                 return false;
         }
-        if (p->now_ms < until_ms) {
+        if (r && p->now_ms < until_ms) {
                 plan_again_at(p, until_ms);
                 keep_back(g, "BackOff",
                           arena_strf(p->a, "%.*s: %.*s", STR_FMT(plan_time_text(p, until_ms)), STR_FMT(r->why)));

@@ -249,10 +249,11 @@ struct kube_fence *kube_fence_new(struct kube_transport *behind, struct loop *l)
 void kube_fence_free(struct kube_fence *f) {
         if (!f)
                 return;
-        while (f->calls) {
-                if (f->calls->inner)
-                        kube_cancel(f->behind, f->calls->inner);
-                call_free(f->calls);
+        for (struct kube_call *c = f->calls, *next; c; c = next) {
+                next = c->next;
+                if (c->inner)
+                        kube_cancel(f->behind, c->inner);
+                call_free(c);
         }
         loop_timer_free(f->tell);
         free(f);
