@@ -15,7 +15,8 @@
  */
 bool when_parse(struct str text, int64_t *ret_ms);
 
-/* Appends the second that `ms` lies in as "2025-11-29T20:16:00Z". Years 1 to 9999; outside of them the nearest moment. */
+/* Appends the second that `ms` lies in as "2025-11-29T20:16:00Z". Years 1 to 9999; outside of them the nearest moment.
+ */
 void when_print(int64_t ms, struct buf *out);
 
 /* Appends "now", "12 s", "3 m", "2 h", "31 d": the largest unit that fits. A moment in the future is "now". */

@@ -53,7 +53,8 @@ static const struct value *moment(int64_t ms, struct arena *a) {
 
 static const struct value *make(const struct condition *c, const struct value *old, int64_t generation, int64_t now_ms,
                                 struct arena *a) {
-        const struct value *since = keeps_status(old, c->on) ? value_getc(old, "lastTransitionTime") : moment(now_ms, a);
+        const struct value *since =
+                keeps_status(old, c->on) ? value_getc(old, "lastTransitionTime") : moment(now_ms, a);
         struct value_map_builder b = { 0 };
 
         value_map_add(&b, STR("type"), value_string(a, c->type, 0), 0);
@@ -86,8 +87,8 @@ static void sort_by_type(const struct value **items, size_t count) {
 }
 
 /* Appends what is not in `set`; true: that is all of `before`, and what is in both is equal. */
-static bool add_kept(struct value_list_builder *b, const struct value *before, const struct condition *set, size_t count,
-                     const struct value *made) {
+static bool add_kept(struct value_list_builder *b, const struct value *before, const struct condition *set,
+                     size_t count, const struct value *made) {
         bool same = value_is(before, VALUE_LIST);
 
         for (size_t i = 0; value_is(before, VALUE_LIST) && i < before->list.count; i++) {

@@ -18,8 +18,8 @@
 
 struct condition {
         struct str type;
-        bool on;                /* status "True", else "False" */
-        struct str reason;      /* CamelCase, not empty */
+        bool on;           /* status "True", else "False" */
+        struct str reason; /* CamelCase, not empty */
         struct str message;
 };
 

@@ -151,17 +151,45 @@ static void decide(const struct roll *r, const struct group_rollout_in *in, stru
         }
 }
 
-/* The lowest index, `p` or above it, at which no more than U + S ready groups would be taken away. */
-static int32_t within_budget(const struct roll *r, int32_t p, int32_t n) {
-        int32_t left = r->unavailable + r->surge;
+/* --- guarding --------------------------------------------------------------------------------------------------- */
 
-        for (int32_t i = smaller(n, r->count) - 1; i >= p; i--) {
+static bool is_left(const struct roll *r, int32_t i, int32_t p) {
+        struct group_rollout_group g = group_at(r, i);
+
+        return is_ready(g) && (i < p || g.updated);
+}
+
+/* The ready groups that this partition and number of groups leave alone. */
+static int32_t count_left(const struct roll *r, int32_t p, int32_t n) {
+        int32_t left = 0;
+
+        for (int32_t i = 0; i < smaller(n, r->count); i++)
+                left += is_left(r, i, p);
+        return left;
+}
+
+/*
+ * What is decided counts groups by their place, not by how many are ready in the end: raises n, then p, as far as that
+ * takes, but what is above R + S must go. A p that was recorded stays, also when something broke before it was carried
+ * out; unless it takes so much that it is none of ours.
+ */
+static void guard(const struct roll *r, bool fresh, struct group_rollout *d) {
+        int32_t recorded = fresh ? INT32_MAX : r->p, top = smaller(r->n, r->replicas + r->surge), taken = 0;
+        int32_t need = smaller(r->replicas - r->unavailable, count_left(r, recorded, larger(top, d->groups)));
+        int32_t left = count_left(r, recorded, d->groups);
+
+        for (; d->groups < top && left < need; d->groups++)
+                left += is_left(r, d->groups, recorded);
+        for (int32_t i = smaller(d->groups, r->count) - 1; i >= d->partition; i--) {
                 if (!is_ready(r->groups[i]) || r->groups[i].updated)
                         continue;
-                if (left-- == 0)
-                        return i + 1;
+                taken++;
+                left -= i < recorded;
+                if (i < recorded ? left < need : taken > r->unavailable + r->surge) {
+                        d->partition = i + 1;
+                        return;
+                }
         }
-        return p;
 }
 
 /* Everything that may change has, and is ready: only broken groups of the old revision are in the way. */
@@ -191,7 +219,7 @@ struct group_rollout group_rollout_step(const struct group_rollout_in *in) {
         d.clamped = r.clamped;
         if (is_rolling(&r, in)) {
                 decide(&r, in, &d);
-                d.partition = within_budget(&r, d.partition, d.groups);
+                guard(&r, in->fresh, &d);
                 d.repair = find_repair(&r, &d, at_least_0(in->partition));
         }
         d.partition = larger(d.partition, at_least_0(in->partition));

@@ -2,28 +2,29 @@
 /*
  * How far a roll of groups may go now: the arithmetic of partition, maxSurge and maxUnavailable, and nothing else.
  *
- * The two numbers that a LeaderWorkerSet's rollout moves are the partition p (groups with an index ≥ p become the wanted
- * revision, those below keep theirs) and the number of groups n that should exist (above `replicas` while surge groups
- * stand in). The caller carries them out: it replaces what is outdated at or above p, makes and removes groups until
- * there are n, remembers both, and asks again when something changed. The order in which p and n move is the one that
- * users of the LeaderWorkerSet controller see; docs/GROUPS.md says it for people.
+ * The two numbers that a LeaderWorkerSet's rollout moves are the partition p (groups with an index ≥ p become the
+ * wanted revision, those below keep theirs) and the number of groups n that should exist (above `replicas` while surge
+ * groups stand in). The caller carries them out: it replaces what is outdated at or above p, makes and removes groups
+ * until there are n, remembers both, and asks again when something changed. The order in which p and n move is the one
+ * that users of the LeaderWorkerSet controller see; docs/GROUPS.md says it for people.
  *
  * With R replicas, S maxSurge (rounded up, at most R) and U maxUnavailable (rounded down, at most R):
  *  - n is R, or between R and R + S while there are groups of an older revision or surge groups of the roll;
  *  - p goes down only, from R to the user's partition; a new revision, and the user's partition, may raise it;
  *  - p goes down to R − U − t, where t is how many groups in a row, from the top, are ready and updated; for each group
  *    below that is not ready it stays one higher. Groups that are not ready cost nothing when they come next;
- *  - so a roll by itself, from all ready, keeps R − U groups ready at every moment, and what it takes away and has not
- *    brought back is never more than U and the surge groups that stand in, whatever else breaks.
+ *  - so a roll by itself, from all ready, keeps R − U groups ready and at most R + S at every moment.
  *
- * Where it differs from the LeaderWorkerSet controller's arithmetic:
+ * Where it differs from the LeaderWorkerSet controller's arithmetic, in trouble only:
+ *  - p is not lowered, and n not, where that takes away a ready group and leaves fewer than R − U; unless it is above
+ *    R + S (the replicas went down). By their places alone, several broken groups, or a new revision in the middle of a
+ *    roll, would. A recorded p that was not carried out yet stays, but one that takes more than U + S at once (it is
+ *    wrong, or of another spec) is raised;
+ *  - broken groups of the old revision use up maxUnavailable, and the controller waits for them for ever, though the
+ * new revision may be what repairs them. When nothing else can move, `repair` names such a group;
  *  - both budgets round to zero (25 % of 3, no surge): 1 is used for maxUnavailable, and `clamped` says so, as there
  *    would be no end;
- *  - groups of the old revision that are broken can use up maxUnavailable while a ready one is next: the controller then
- *    waits for ever, though the new revision may be what repairs them. `repair` names such a group;
- *  - without another revision among the groups there is no roll, whatever partition was recorded: n is R at once;
- *  - whatever is handed in, at most U + S ready groups of an older revision are at or above p. A recorded p that is
- *    lost or wrong never replaces all groups at once.
+ *  - without another revision among the groups there is no roll, whatever partition was recorded: n is R at once.
  *
  * Any input is answered, also one that contradicts itself; counts below zero are taken as zero. O(count + replicas).
  *
@@ -49,10 +50,11 @@ struct group_rollout_in {
         int32_t replicas;
         int32_t partition; /* the user's */
         struct group_budget max_unavailable, max_surge;
-        bool rolling; /* groups of another revision exist, or the roll is not over; also seen from `groups` and the record */
+        bool rolling; /* groups of another revision exist, or the roll is not over; also seen from `groups` and the
+                         record */
         bool fresh;   /* the first pass of a new revision */
         int32_t now_partition, now_groups, recorded_replicas; /* as remembered of the last pass; -1: unknown */
-        const struct group_rollout_group *groups; /* by index, from 0 */
+        const struct group_rollout_group *groups;             /* by index, from 0 */
         size_t count;
 };
 
@@ -65,7 +67,7 @@ struct group_rollout {
          */
         int32_t repair;
         int32_t max_unavailable, max_surge; /* as used: in groups, at most `replicas` */
-        bool clamped;      /* both rounded to zero: a maxUnavailable of 1 is used */
+        bool clamped;                       /* both rounded to zero: a maxUnavailable of 1 is used */
 };
 
 /*

@@ -23,8 +23,8 @@ static const struct words phases[] = {
 
 /* Conditions that say by being there that something is wrong. */
 static const char *const troubles[] = {
-        GROUP_CONDITION_DEGRADED, GROUP_CONDITION_STALLED, GROUP_CONDITION_BACKOFF, GROUP_CONDITION_WAITING,
-        GROUP_CONDITION_STUCK,
+        GROUP_CONDITION_DEGRADED, GROUP_CONDITION_STALLED, GROUP_CONDITION_BACKOFF,
+        GROUP_CONDITION_WAITING,  GROUP_CONDITION_STUCK,
 };
 
 static bool is_among(struct str type, const char *const *types, size_t count) {
@@ -163,7 +163,8 @@ static const struct value *with_number(const struct value *status, const char *k
         return value_with(a, status, str_from(key), value_int(a, number, 0));
 }
 
-static const struct value *with_counters(const struct value *status, const struct group_status_in *in, struct arena *a) {
+static const struct value *with_counters(const struct value *status, const struct group_status_in *in,
+                                         struct arena *a) {
         struct str selector = arena_strf(a, SELECTOR, STR_FMT(in->s->name));
 
         status = with_number(status, "observedGeneration", in->s->generation, a);
@@ -228,11 +229,9 @@ static struct group_told tell_phase(enum phase now, const struct value *after, i
         int64_t ready = 0;
 
         (void)value_to_i64(value_getc(after, "readyReplicas"), &ready);
-        return (struct group_told){
-                .reason = str_from(phases[now].reason),
-                .message = arena_strf(a, "%s, with %lld groups ready of total %d groups", phases[now].message,
-                                      (long long)ready, (int)replicas)
-        };
+        return (struct group_told){ .reason = str_from(phases[now].reason),
+                                    .message = arena_strf(a, "%s, with %lld groups ready of total %d groups",
+                                                          phases[now].message, (long long)ready, (int)replicas) };
 }
 
 void group_status_events(const struct value *before, const struct value *after, int32_t replicas, struct arena *a,

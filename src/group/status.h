@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The status of a LeaderWorkerSet: counters and conditions from what is observed. Types, reasons and messages are those
- * of the LeaderWorkerSet API (Available/AllGroupsReady, Progressing/GroupsProgressing, UpdateInProgress/GroupsUpdating),
- * so that `kubectl wait`, dashboards and health rules need not know who wrote it. Counters are counted anew each time.
+ * of the LeaderWorkerSet API (Available/AllGroupsReady, Progressing/GroupsProgressing,
+ * UpdateInProgress/GroupsUpdating), so that `kubectl wait`, dashboards and health rules need not know who wrote it.
+ * Counters are counted anew each time.
  *
  * One status, one write: all that a pass found is in the value that it returns. Where nothing changed it is `before`.
  *
@@ -52,7 +53,8 @@ struct group_condition {
 
 enum group_status_scope {
         GROUP_STATUS_WHOLE,   /* counters, the three conditions, `extra`, memory */
-        GROUP_STATUS_STALLED, /* the spec cannot be acted on: Progressing is False, Available as it was; the rest as WHOLE */
+        GROUP_STATUS_STALLED, /* the spec cannot be acted on: Progressing is False, Available as it was; the rest as
+                                 WHOLE */
         GROUP_STATUS_FOREIGN, /* somebody else runs the object: `extra` alone; all else is as it was */
 };
 
@@ -84,15 +86,16 @@ const struct value *group_status_build(const struct group_status_in *in, struct 
  */
 const struct value *group_status_ours(const struct value *status, enum group_status_scope scope, struct arena *a);
 
-/* What people are told (an Event on the object) because a condition flipped. Strings live as long as `after` and the arena. */
+/* What people are told (an Event on the object) because a condition flipped. Strings live as long as `after` and the
+ * arena. */
 struct group_told {
         bool warning;
         struct str reason, message;
 };
 
 /*
- * What to tell of the step from `before` to `after` (NULL: no status yet); nothing when both say the same. The change of
- * phase is told as the LeaderWorkerSet controller does: "Replicas are progressing, with 2 groups ready of total 3
+ * What to tell of the step from `before` to `after` (NULL: no status yet); nothing when both say the same. The change
+ * of phase is told as the LeaderWorkerSet controller does: "Replicas are progressing, with 2 groups ready of total 3
  * groups". A condition that is a trouble (our types) is a warning when it comes on, with its own words.
  */
 void group_status_events(const struct value *before, const struct value *after, int32_t replicas, struct arena *a,
