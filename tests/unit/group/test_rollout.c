@@ -289,8 +289,37 @@ static void every_trace_goes_as_it_says(void **state) {
         assert_true(ran >= AT_LEAST);
 }
 
+/* All groups there and updated, `unready` of the replicas are not ready. */
+static int32_t groups_wanted(int32_t replicas, int32_t surge, int32_t unavailable, int32_t unready) {
+        struct group_rollout_group groups[8] = { 0 };
+        struct group_rollout_in in = { .replicas = replicas,
+                                       .max_surge = { false, surge },
+                                       .max_unavailable = { false, unavailable },
+                                       .rolling = true,
+                                       .now_partition = 1,
+                                       .now_groups = replicas + surge,
+                                       .recorded_replicas = replicas,
+                                       .groups = groups,
+                                       .count = (size_t)replicas + (size_t)surge };
+
+        for (size_t i = 0; i < in.count; i++)
+                groups[i] = (struct group_rollout_group){ true, (int32_t)i >= unready, true };
+        return group_rollout_step(&in).groups;
+}
+
+static void the_surge_goes_as_far_as_what_is_unready_allows(void **state) {
+        (void)state;
+        assert_int_equal(groups_wanted(1, 1, 0, 1), 2);
+        assert_int_equal(groups_wanted(1, 1, 0, 0), 1);
+        assert_int_equal(groups_wanted(4, 2, 1, 2), 5);
+        assert_int_equal(groups_wanted(2, 2, 1, 2), 3);
+        assert_int_equal(groups_wanted(1, 1, 1, 1), 1);
+        assert_int_equal(groups_wanted(3, 0, 0, 1), 3);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(the_surge_goes_as_far_as_what_is_unready_allows),
                 cmocka_unit_test_setup_teardown(every_trace_goes_as_it_says, setup, teardown),
         };
 
