@@ -6,7 +6,7 @@
  * wanted revision, those below keep theirs) and the number of groups n that should exist (above `replicas` while surge
  * groups stand in). The caller carries them out: it replaces what is outdated at or above p, makes and removes groups
  * until there are n, remembers both, and asks again when something changed. The order in which p and n move is the one
- * that users of the LeaderWorkerSet controller see; docs/GROUPS.md says it for people.
+ * that users of the LeaderWorkerSet controller see; docs/groups.md says it for people.
  *
  * With R replicas, S maxSurge (rounded up, at most R) and U maxUnavailable (rounded down, at most R):
  *  - n is R, or between R and R + S while there are groups of an older revision or surge groups of the roll;

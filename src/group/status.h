@@ -7,7 +7,7 @@
  *
  * One status, one write: all that a pass found is in the value that it returns. Where nothing changed it is `before`.
  *
- * Where it differs from the LeaderWorkerSet controller's (docs/GROUPS.md says it for people): the three conditions are
+ * Where it differs from the LeaderWorkerSet controller's (docs/groups.md says it for people): the three conditions are
  * there from the first write, also as False; one that is False says why in reason and message (the controller leaves
  * the words of when it was True); all of them carry observedGeneration; hpaPodSelector is repaired.
  *
