@@ -102,6 +102,14 @@ struct str fields_text(const struct fields *in, const char *key) {
         return value_text(fields_get_kind(in, key, VALUE_STRING));
 }
 
+struct str fields_required_text(const struct fields *in, const char *key) {
+        const struct value *v = fields_get(in, key);
+
+        if (in->map && (!v || (v->kind == VALUE_STRING && !v->text.n)))
+                fields_missing(in, key);
+        return fields_text(in, key);
+}
+
 int32_t fields_number(const struct fields *in, const char *key, int32_t otherwise, const struct fields_range *range) {
         const struct value *v = fields_get(in, key);
 

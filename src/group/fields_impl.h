@@ -29,6 +29,8 @@ struct fields fields_of(const struct fields *in, const char *key);
 struct fields fields_required(const struct fields *in, const char *key);
 
 struct str fields_text(const struct fields *in, const char *key);
+/* As fields_text(), and a problem when it is absent from a map that is not, or empty. */
+struct str fields_required_text(const struct fields *in, const char *key);
 /* A number; what is below `least` or above `most` is a problem with that text, and `otherwise`. */
 struct fields_range {
         int64_t least, most;

@@ -79,32 +79,40 @@ static bool is_named_before(const struct value *claims, size_t before, struct st
 }
 
 /* A claim is mounted by its name, and its name is part of that of the object. */
-static void check_claim(const struct fields *in, const struct value *claims, size_t i) {
-        struct fields list = { .map = NULL, .a = in->a, .problems = in->problems };
-        struct fields claim, meta;
+static void check_claim(const struct fields *claim, const struct value *claims, size_t i) {
+        struct fields meta = fields_required(claim, "metadata");
+        struct str name = fields_required_text(&meta, "name");
 
-        list.path = arena_strf(in->a, "%.*s.volumeClaimTemplates[%zu]", STR_FMT(in->path), i);
-        claim = list;
-        claim.map = claims->list.items[i];
-        if (!value_is(claim.map, VALUE_MAP)) {
-                group_problems_add(in->problems, in->a, GROUP_INVALID, list.path, "Invalid value: %.*s: no claim",
-                                   STR_FMT(fields_shown(claim.map, in->a)));
-                return;
-        }
-        meta = fields_required(&claim, "metadata");
-        if (meta.map && !fields_text(&meta, "name").n)
-                fields_missing(&meta, "name");
-        else if (meta.map && is_named_before(claims, i, fields_text(&meta, "name")))
+        if (name.n && is_named_before(claims, i, name))
                 fields_invalid(&meta, "name", "another claim has this name");
-        fields_required(&claim, "spec");
+        fields_required(claim, "spec");
+}
+
+static void check_claims(const struct fields *in, const struct value *claims) {
+        for (size_t i = 0; i < claims->list.count; i++) {
+                struct fields claim = { .map = claims->list.items[i], .a = in->a, .problems = in->problems };
+
+                claim.path = arena_strf(in->a, "%.*s.volumeClaimTemplates[%zu]", STR_FMT(in->path), i);
+                if (value_is(claim.map, VALUE_MAP))
+                        check_claim(&claim, claims, i);
+                else
+                        group_problems_add(in->problems, in->a, GROUP_INVALID, claim.path,
+                                           "Invalid value: %.*s: no claim", STR_FMT(fields_shown(claim.map, in->a)));
+        }
 }
 
 static const struct value *read_claims(const struct fields *in) {
         const struct value *claims = fields_get_kind(in, "volumeClaimTemplates", VALUE_LIST);
 
-        for (size_t i = 0; i < value_count(claims); i++)
-                check_claim(in, claims, i);
-        return value_count(claims) ? payload_clean(claims, in->a) : NULL;
+        if (!value_count(claims))
+                return NULL;
+        if (claims->list.count > GROUP_MAX_CLAIMS) {
+                group_problems_add(in->problems, in->a, GROUP_INVALID, fields_path(in, STR("volumeClaimTemplates")),
+                                   "Too many: %zu: must have at most %d items", claims->list.count, GROUP_MAX_CLAIMS);
+                return NULL;
+        }
+        check_claims(in, claims);
+        return payload_clean(claims, in->a);
 }
 
 /* --- template to payload --- */

@@ -31,7 +31,8 @@ enum group_restart {
 enum group_subdomain { GROUP_SUBDOMAIN_SHARED, GROUP_SUBDOMAIN_UNIQUE };
 enum group_subgroups { GROUP_SUBGROUPS_NONE, GROUP_SUBGROUPS_LEADER_WORKER, GROUP_SUBGROUPS_LEADER_EXCLUDED };
 
-#define GROUP_HASH_BYTES 10 /* hex digits of a revision's hash as it is computed */
+#define GROUP_MAX_CLAIMS 256 /* of a pod: no node attaches as many volumes */
+#define GROUP_HASH_BYTES 10  /* hex digits of a revision's hash as it is computed */
 
 struct group_template {
         int32_t size;               /* pods of a group, the leader among them; 1 or more */

@@ -32,7 +32,7 @@ static void read_metadata(const struct fields *object, struct group_spec *s) {
         const struct value *generation = fields_get_kind(&meta, "generation", VALUE_INT);
 
         s->ns = copied(&meta, "namespace");
-        s->name = copied(&meta, "name");
+        s->name = arena_str(object->a, fields_required_text(&meta, "name"));
         s->uid = copied(&meta, "uid");
         s->resource_version = copied(&meta, "resourceVersion");
         s->generation = generation ? generation->i64 : 0;

@@ -48,11 +48,6 @@ static struct str longest_ending(const struct group_spec *s, struct arena *a) {
         return s->now.size > 1 ? arena_strf(a, "%.*s-%d", STR_FMT(group), s->now.size - 1) : group;
 }
 
-/* Then it has a problem already. */
-static bool is_other_than_text(const struct value *v) {
-        return v && v->kind != VALUE_STRING;
-}
-
 static void check_name(const struct group_spec *s, const struct fields *object) {
         struct fields meta = { .map = value_getc(object->map, "metadata"),
                                .path = STR("metadata"),
@@ -60,11 +55,8 @@ static void check_name(const struct group_spec *s, const struct fields *object) 
                                .problems = object->problems };
         struct str ending = longest_ending(s, object->a);
 
-        if (!s->name.n) {
-                if (value_is(meta.map, VALUE_MAP) && !is_other_than_text(fields_get(&meta, "name")))
-                        fields_missing(&meta, "name");
+        if (!s->name.n)
                 return;
-        }
         if (!is_dns_1035(s->name))
                 fields_invalid(&meta, "name", NAME_TEXT);
         if (s->name.n + ending.n > GROUP_MAX_NAME_BYTES)

@@ -74,6 +74,32 @@ static void each_unknown_field_is_told_however_many(void **state) {
         }
 }
 
+/* The object of so many claims. */
+static const struct value *with_claims(int count) {
+        _cleanup_(buf_done) struct buf text = buf_make(64 * KIB);
+
+        buf_addc(&text,
+                 "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"leaderWorkerTemplate\":{\"workerTemplate\":{\"spec\":{"
+                 "\"containers\":[{}]}},\"volumeClaimTemplates\":[");
+        for (int i = 0; i < count; i++)
+                buf_addf(&text, "%s{\"metadata\":{\"name\":\"c%d\"},\"spec\":{}}", i ? "," : "", i);
+        buf_addc(&text, "]}}}");
+        return parsed(text.p);
+}
+
+static void a_pod_has_so_many_claims_and_no_more(void **state) {
+        struct group_problems problems;
+        struct group_spec s;
+
+        (void)state;
+        assert_int_equal(group_spec_read(with_claims(GROUP_MAX_CLAIMS), a, &s, &problems), 0);
+        assert_int_equal(value_count(s.now.claims), GROUP_MAX_CLAIMS);
+        assert_int_equal(group_spec_read(with_claims(GROUP_MAX_CLAIMS + 1), a, &s, &problems), ERR_INVAL);
+        assert_true(str_eqc(problems.items[0].path, "spec.leaderWorkerTemplate.volumeClaimTemplates"));
+        assert_true(str_eqc(problems.items[0].text, "Too many: 257: must have at most 256 items"));
+        assert_null(s.now.claims);
+}
+
 static void nothing_of_it_borrows_from_the_object(void **state) {
         struct arena *other = arena_new(0);
         const struct value *object = NULL;
@@ -101,6 +127,7 @@ int main(void) {
                 cmocka_unit_test(what_is_no_object_is_refused),
                 cmocka_unit_test(a_long_value_is_cut_where_it_is_shown),
                 cmocka_unit_test(each_unknown_field_is_told_however_many),
+                cmocka_unit_test(a_pod_has_so_many_claims_and_no_more),
                 cmocka_unit_test(nothing_of_it_borrows_from_the_object),
         };
 
