@@ -33,7 +33,7 @@ static bool on_keep(void *ctx, struct str id) {
                 if (app_knows(agent->entries[i].app, id))
                         return true;
         }
-        return defines_wanted_kind(agent, id) || agent_defines_scaler(id);
+        return defines_wanted_kind(agent, id) || agent_defines_scaler(id) || agent_defines_groups(agent, id);
 }
 
 static void on_changed(void *ctx, const struct cluster_kind *kind, struct str id, const struct live *live) {
@@ -42,8 +42,9 @@ static void on_changed(void *ctx, const struct cluster_kind *kind, struct str id
 
         if (scaler_is_kind(r->group, r->kind))
                 agent_scaler_changed(agent, id, live);
-        if (live && manifest_is_crd(r->group, r->kind) && agent_defines_scaler(id))
+        if (live && manifest_is_crd(r->group, r->kind) && (agent_defines_scaler(id) || agent_defines_groups(agent, id)))
                 agent_scaler_is_coming(agent, id);
+        agent_groups_see(agent, r, id, live);
         for (size_t i = 0; i < agent->count; i++)
                 app_live_changed(agent->entries[i].app, id, live);
 }
@@ -54,6 +55,7 @@ static void on_dropped(void *ctx, const struct cluster_kind *kind, struct str id
 
         if (scaler_is_kind(r->group, r->kind))
                 agent_scaler_changed(ctx, id, NULL);
+        agent_groups_see(agent, r, id, NULL);
         for (size_t i = 0; i < agent->count; i++)
                 app_live_dropped(agent->entries[i].app, id);
 }
@@ -434,8 +436,16 @@ static void unfollow(struct entry *e) {
         free(e->feed_of);
 }
 
+static void on_discovery(void *ctx) {
+        struct agent *agent = ctx;
+
+        agent_want_scalers(agent);
+        if (agent->groups)
+                groups_discovered(agent->groups);
+}
+
 static const struct cluster_hooks cluster_hooks = {
-        on_keep, on_changed, on_dropped, on_unread, on_kind_changed, on_back, agent_want_scalers,
+        on_keep, on_changed, on_dropped, on_unread, on_kind_changed, on_back, on_discovery,
 };
 
 int agent_new(struct loop *l, struct kube_transport *t, const struct config *config,
@@ -455,6 +465,7 @@ int agent_new(struct loop *l, struct kube_transport *t, const struct config *con
         agent->store = store_new(l, agent->client, config->agent.ns, config->agent.installation_id);
         if (config->agent.events && !options->poll_once)
                 agent->events = events_new(l, agent->client, config->agent.installation_id);
+        agent_open_groups(agent);
         agent->scalers = scaler_index_new();
         agent->scaler_targets = map_new(free);
         agent->desired_targets = map_new(free);
@@ -525,6 +536,7 @@ void agent_free(struct agent *agent) {
         loop_timer_free(agent->know);
         free(agent->scaler_coming);
         store_free(agent->store);
+        groups_free(agent->groups);
         events_free(agent->events);
         cluster_free(agent->cluster);
         kube_client_free(agent->client);
@@ -580,6 +592,10 @@ bool agent_is_ready(const struct agent *agent) {
 
 struct cluster *agent_cluster(const struct agent *agent) {
         return agent->cluster;
+}
+
+const struct groups *agent_groups(const struct agent *agent) {
+        return agent->groups;
 }
 
 void agent_stats(const struct agent *agent, struct agent_stats *ret_stats) {

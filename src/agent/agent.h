@@ -21,6 +21,7 @@
 #define TRUCE_AGENT_AGENT_H
 
 #include "agent/app.h"
+#include "agent/groups.h"
 #include "agent/poller.h"
 #include "kube/transport.h"
 
@@ -125,6 +126,8 @@ enum app_sync_status agent_sync_status(const struct agent *agent, const struct a
 /* Ready: the picture is complete and kept current (key, discovery, a revision in force, the API server is there). */
 bool agent_is_ready(const struct agent *agent);
 struct cluster *agent_cluster(const struct agent *agent);
+/* The group reconciler; NULL: it is off, or the agent is not one that stays. */
+const struct groups *agent_groups(const struct agent *agent);
 
 struct agent_stats {
         struct poller_stats polls;

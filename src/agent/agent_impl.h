@@ -69,12 +69,13 @@ struct agent {
         struct store *store;
         char *config_trouble;       /* of the newest configuration; NULL: it is in force */
         struct events *events;      /* NULL: none are sent */
+        struct groups *groups;      /* NULL: groups are not run */
         struct judge *judge;        /* NULL: health is no matter */
         struct scaler_index *scalers;
         struct jq_engine *jq, *own_jq; /* NULL: no rule has a program; another's engine is none of ours to free */
         struct map *scaler_targets; /* id of a scaler → id of what it scales */
         struct map *desired_targets; /* what scalers of Git scale: id → itself */
-        char *scaler_coming; /* id of the definition of a kind of scaler that is not served yet; NULL: none */
+        char *scaler_coming; /* id of the definition of a kind of scaler, or of groups, that is not served yet; NULL: none */
         struct loop_timer *scaler_look; /* asks whether it is */
         int scaler_tries;
         struct loop_timer *know; /* asks again which scalers there are */
@@ -162,5 +163,13 @@ void agent_want_scalers(void *ctx);
 bool agent_defines_scaler(struct str id);
 void agent_scaler_is_coming(struct agent *agent, struct str id);
 void agent_look_for_scaler(void *ctx);
+
+/* --- agent_groups.c: the group reconciler of an agent that stays --------------------------------------------------- */
+
+void agent_open_groups(struct agent *agent);
+/* Does it define the kind that the reconciler runs? */
+bool agent_defines_groups(const struct agent *agent, struct str id);
+/* An object of any kind came, changed or went (`live` NULL). */
+void agent_groups_see(struct agent *agent, const struct kube_resource *r, struct str id, const struct live *live);
 
 #endif

@@ -253,6 +253,7 @@ struct config_agent {
                                         * same name (migration) */
         bool strict_yaml;
         bool events;                   /* Kubernetes Events about objects (agent/events.h) */
+        int lws_controller;            /* enum groups_mode (agent/groups.h) */
         const struct value *ignores_value; /* spec.ignore.rules as it stands there */
         const struct value *rules_value;  /* spec.ownership.rules as it stands there */
         struct config_rules rules;        /* the same, read */

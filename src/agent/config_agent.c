@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Agent document (truce.dev/v1alpha1) and the flags of the same names. */
 #include "agent/config_impl.h"
+#include "agent/groups.h"
 #include "agent/leader.h"
 #include "base/log.h"
 #include "own/fight.h"
@@ -15,6 +16,9 @@
 /* In the order of enum log_level and enum log_format. */
 static const char *const log_levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const log_formats[] = { "text", "json", NULL };
+/* In the order of enum groups_mode. */
+static const char *const lws_controllers[] = { "annotated", "all", "off", NULL };
+_Static_assert(GROUPS_OFF == 2, "the words follow the enum");
 /* In the order of enum config_extra_paths. */
 static const char *const extra_paths[] = { "remove", "report", NULL };
 /* In the order of enum config_election. */
@@ -103,6 +107,9 @@ const struct option_def config_agent_options[] = {
           .help = "what may differ from Git" },
         { .name = "events", .key = "events", .type = OPTION_BOOL, .at = AT(events), .fallback = "true",
           .help = "tell of fields by Kubernetes Events" },
+        { .name = "lws-controller", .key = "lwsController", .type = OPTION_CHOICE, .at = AT(lws_controller),
+          .choices = lws_controllers, .fallback = "annotated",
+          .help = "which LeaderWorkerSets truce runs: those that are annotated, all, or none" },
         { .name = "log-level", .key = "log.level", .type = OPTION_CHOICE, .at = AT(log_level), .choices = log_levels,
           .fallback = "info", .help = "what is logged" },
         { .name = "log-format", .key = "log.format", .type = OPTION_CHOICE, .at = AT(log_format),

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/metrics.h"
 
-static void head(struct buf *out, const char *name, const char *type, const char *help) {
+#include "http/metrics_impl.h"
+
+void metrics_head(struct buf *out, const char *name, const char *type, const char *help) {
         buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 static void single(struct buf *out, const char *name, const char *type, const char *help, double value) {
-        head(out, name, type, help);
+        metrics_head(out, name, type, help);
         buf_addf(out, "%s %.15g\n", name, value);
 }
 
 /* Label values escape backslash, quote and newline (exposition formats, "text format details"). */
-static void add_label(struct buf *out, struct str value) {
+void metrics_label(struct buf *out, struct str value) {
         for (size_t i = 0; i < value.n; i++) {
                 if (value.p[i] == '\n')
                         buf_addc(out, "\\n");
@@ -25,7 +27,7 @@ static void add_label(struct buf *out, struct str value) {
 static void app_sample(struct buf *out, const char *name, const struct app *app, const char *label, const char *value,
                        double number) {
         buf_addf(out, "%s{application=\"", name);
-        add_label(out, app_config(app)->instance);
+        metrics_label(out, app_config(app)->instance);
         if (label)
                 buf_addf(out, "\",%s=\"%s", label, value);
         buf_addf(out, "\"} %.15g\n", number);
@@ -34,7 +36,7 @@ static void app_sample(struct buf *out, const char *name, const struct app *app,
 static void print_sync_status(const struct agent *agent, struct buf *out) {
         static const char *const words[] = { "Unknown", "Synced", "OutOfSync" };
 
-        head(out, "truce_app_sync_status", "gauge", "1 for the sync status the application has.");
+        metrics_head(out, "truce_app_sync_status", "gauge", "1 for the sync status the application has.");
         for (size_t i = 0; i < agent_app_count(agent); i++) {
                 struct app *app = agent_app(agent, i);
 
@@ -44,7 +46,7 @@ static void print_sync_status(const struct agent *agent, struct buf *out) {
 }
 
 static void print_health(const struct agent *agent, struct buf *out) {
-        head(out, "truce_application_health", "gauge", "1 for the health status the application has.");
+        metrics_head(out, "truce_application_health", "gauge", "1 for the health status the application has.");
         for (size_t i = 0; i < agent_app_count(agent); i++) {
                 struct app *app = agent_app(agent, i);
                 struct app_health now;
@@ -64,14 +66,14 @@ static void print_judge(const struct judge_stats *s, struct buf *out) {
         single(out, "truce_health_evaluations_total", "counter", "Live objects whose health was judged.",
                (double)s->evaluations);
         single(out, "truce_health_seconds_total", "counter", "Time that took, on pool threads.", (double)s->took_us / 1e6);
-        head(out, "truce_health_failures_total", "counter", "Health rules that failed, by why.");
+        metrics_head(out, "truce_health_failures_total", "counter", "Health rules that failed, by why.");
         for (size_t i = 0; i < JUDGE_FAILURES; i++)
                 buf_addf(out, "truce_health_failures_total{reason=\"%s\"} %llu\n", reasons[i],
                          (unsigned long long)s->failures[i]);
 }
 
 static void print_objects(const struct agent *agent, struct buf *out) {
-        head(out, "truce_app_objects", "gauge", "Desired objects by state.");
+        metrics_head(out, "truce_app_objects", "gauge", "Desired objects by state.");
         for (size_t i = 0; i < agent_app_count(agent); i++) {
                 struct app *app = agent_app(agent, i);
                 struct app_counts c;
@@ -86,7 +88,7 @@ static void print_objects(const struct agent *agent, struct buf *out) {
 }
 
 static void print_decisions(const struct agent *agent, struct buf *out) {
-        head(out, "truce_app_decisions_total", "counter", "Objects decided on, by how.");
+        metrics_head(out, "truce_app_decisions_total", "counter", "Objects decided on, by how.");
         for (size_t i = 0; i < agent_app_count(agent); i++) {
                 struct app *app = agent_app(agent, i);
                 struct app_counts c;
@@ -100,7 +102,7 @@ static void print_decisions(const struct agent *agent, struct buf *out) {
 }
 
 static void print_fights(const struct agent *agent, struct buf *out) {
-        head(out, "truce_field_fights_total", "counter",
+        metrics_head(out, "truce_field_fights_total", "counter",
              "Fields that were left alone for a while because another manager wrote them again and again.");
         for (size_t i = 0; i < agent_app_count(agent); i++) {
                 struct app *app = agent_app(agent, i);
@@ -109,11 +111,11 @@ static void print_fights(const struct agent *agent, struct buf *out) {
 
                 for (size_t k = 0; k < count; k++) {
                         buf_addc(out, "truce_field_fights_total{application=\"");
-                        add_label(out, app_config(app)->instance);
+                        metrics_label(out, app_config(app)->instance);
                         buf_addc(out, "\",manager=\"");
-                        add_label(out, str_from(rows[k].manager));
+                        metrics_label(out, str_from(rows[k].manager));
                         buf_addc(out, "\",kind=\"");
-                        add_label(out, str_from(rows[k].kind));
+                        metrics_label(out, str_from(rows[k].kind));
                         buf_addf(out, "\"} %llu\n", (unsigned long long)rows[k].count);
                 }
         }
@@ -125,7 +127,7 @@ static void print_ownership(const struct agent *agent, struct buf *out) {
         };
         size_t handovers[HANDOVER_RESULTS] = { 0 };
 
-        head(out, "truce_yielded_paths", "gauge", "Paths of desired objects that are left to their owners.");
+        metrics_head(out, "truce_yielded_paths", "gauge", "Paths of desired objects that are left to their owners.");
         for (size_t i = 0; i < agent_app_count(agent); i++) {
                 struct app *app = agent_app(agent, i);
                 struct app_counts c;
@@ -135,14 +137,14 @@ static void print_ownership(const struct agent *agent, struct buf *out) {
                 for (size_t k = 0; k < HANDOVER_RESULTS; k++)
                         handovers[k] += c.handovers[k];
         }
-        head(out, "truce_reported_paths", "gauge", "Paths of other owners that differ from Git and wait for a rule.");
+        metrics_head(out, "truce_reported_paths", "gauge", "Paths of other owners that differ from Git and wait for a rule.");
         for (size_t i = 0; i < agent_app_count(agent); i++) {
                 struct app_counts c;
 
                 app_counts(agent_app(agent, i), &c);
                 app_sample(out, "truce_reported_paths", agent_app(agent, i), NULL, NULL, (double)c.reported);
         }
-        head(out, "truce_handover_total", "counter", "Patches that move ownership and no value, by result.");
+        metrics_head(out, "truce_handover_total", "counter", "Patches that move ownership and no value, by result.");
         for (size_t k = 0; k < HANDOVER_RESULTS; k++)
                 buf_addf(out, "truce_handover_total{result=\"%s\"} %zu\n", results[k], handovers[k]);
 }
@@ -153,7 +155,7 @@ static void stage(struct buf *out, const char *name, int64_t from_ms, int64_t to
 }
 
 static void print_latency(const struct agent_timeline *t, struct buf *out) {
-        head(out, "truce_commit_latency_seconds", "gauge",
+        metrics_head(out, "truce_commit_latency_seconds", "gauge",
              "Newest commit that was seen back in the cluster: time from noticing it to the end of each stage.");
         stage(out, "fetched", t->noticed_ms, t->fetched_ms);
         stage(out, "rendered", t->noticed_ms, t->rendered_ms);
@@ -178,7 +180,7 @@ static void print_transport(const struct kube_transport_stats *s, struct buf *ou
         static const char *const methods[KUBE_METHODS] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
         static const char *const codes[KUBE_STATUS_CLASSES] = { "none", "1xx", "2xx", "3xx", "4xx", "5xx" };
 
-        head(out, "rest_client_requests_total", "counter", "Requests to the API server that ended, by method and code class.");
+        metrics_head(out, "rest_client_requests_total", "counter", "Requests to the API server that ended, by method and code class.");
         for (size_t m = 0; m < KUBE_METHODS; m++) {
                 for (size_t c = 0; c < KUBE_STATUS_CLASSES; c++)
                         buf_addf(out, "rest_client_requests_total{method=\"%s\",code=\"%s\"} %llu\n", methods[m], codes[c],
@@ -198,14 +200,14 @@ static void print_leader(const struct leader *leader, struct buf *out) {
         struct leader_status now;
 
         leader_status(leader, &now);
-        head(out, "leader_election_master_status", "gauge", "1 while this process leads.");
+        metrics_head(out, "leader_election_master_status", "gauge", "1 while this process leads.");
         buf_addf(out, "leader_election_master_status{name=\"%.*s\"} %d\n", STR_FMT(now.name), now.leads);
-        head(out, "leader_election_slowpath_total", "counter", "Writes of the Lease that met another one's.");
+        metrics_head(out, "leader_election_slowpath_total", "counter", "Writes of the Lease that met another one's.");
         buf_addf(out, "leader_election_slowpath_total{name=\"%.*s\"} %llu\n", STR_FMT(now.name),
                  (unsigned long long)now.slow_paths);
-        head(out, "truce_leader", "gauge", "1 while this process leads, with the Lease and the identity in it.");
+        metrics_head(out, "truce_leader", "gauge", "1 while this process leads, with the Lease and the identity in it.");
         buf_addf(out, "truce_leader{lease=\"%.*s/%.*s\",identity=\"", STR_FMT(now.ns), STR_FMT(now.name));
-        add_label(out, now.identity);
+        metrics_label(out, now.identity);
         buf_addf(out, "\"} %d\n", now.leads);
         single(out, "truce_leader_transitions", "gauge", "How often the Lease has changed hands.", (double)now.transitions);
         single(out, "truce_leader_trouble", "gauge", "1 while the Lease cannot be read or written.", now.err->code != 0);
@@ -215,7 +217,7 @@ static void print_leader(const struct leader *leader, struct buf *out) {
 void metrics_print(const struct agent *agent, const struct leader *leader, int64_t longest_turn_us, struct buf *out) {
         struct agent_stats stats;
 
-        head(out, "truce_build_info", "gauge", "Version of truce.");
+        metrics_head(out, "truce_build_info", "gauge", "Version of truce.");
         buf_addf(out, "truce_build_info{version=\"%s\"} 1\n", TRUCE_VERSION);
         single(out, "truce_config_stale", "gauge", "1 while the newest configuration cannot be used, and the one before is in force.",
                !agent || agent_config_trouble(agent) != NULL);
@@ -234,5 +236,6 @@ void metrics_print(const struct agent *agent, const struct leader *leader, int64
         print_ownership(agent, out);
         print_judge(&stats.health, out);
         print_agent(&stats, out);
+        metrics_print_groups(agent_groups(agent), out);
         print_transport(&stats.api, out);
 }

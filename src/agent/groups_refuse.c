@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes that the server refuses: when each is worth another try, and the condition that says so. */
+#include "agent/groups_impl.h"
+
+#include "base/when.h"
+#include "sync/backoff.h"
+
+/* For rights that are missing; what a policy refuses waits a minute at least (sync/backoff.h). */
+#define REFUSED           ((struct backoff){ 5000, 2, 5 * 60000 })
+#define MESSAGE_MAX_BYTES 1024
+
+static void refusal_done(struct refusal *r) {
+        free(r->name);
+        free(r->text);
+}
+
+void refusals_clear(struct set *s) {
+        for (size_t i = 0; i < s->refusal_count; i++)
+                refusal_done(&s->refusals[i]);
+        free(s->refusals);
+        s->refusals = NULL;
+        s->refusal_count = s->refusal_cap = 0;
+}
+
+static struct refusal *find(const struct set *s, const struct group_action *action) {
+        for (size_t i = 0; i < s->refusal_count; i++) {
+                struct refusal *r = &s->refusals[i];
+
+                if (r->kind == action->kind && r->object == action->object && str_eqc(action->name, r->name))
+                        return r;
+        }
+        return NULL;
+}
+
+void refuse(struct set *s, const struct group_action *action, const struct err *err) {
+        struct loop *loop = s->groups->env.loop;
+        struct refusal *r = find(s, action);
+
+        if (!r) {
+                s->refusals = mem_grow(s->refusals, &s->refusal_cap, s->refusal_count + 1, sizeof *s->refusals);
+                r = &s->refusals[s->refusal_count++];
+                *r = (struct refusal){ .kind = action->kind, .object = action->object, .name = str_dup(action->name) };
+        }
+        free(r->text);
+        r->text = str_dup(str_from(err->msg));
+        r->code = err->code;
+        r->asked = s->asked;
+        r->tries++;
+        r->until_ms = err->code == ERR_INVAL ? INT64_MAX
+                                             : loop_now_ms(loop) + backoff_after(&REFUSED, r->tries, err,
+                                                                                 (unsigned)loop_random(loop, 1000));
+        tell_refusal(s, action, err);
+}
+
+void refusal_over(struct set *s, const struct group_action *action) {
+        struct refusal *r = find(s, action);
+
+        if (!r)
+                return;
+        refusal_done(r);
+        *r = s->refusals[--s->refusal_count];
+}
+
+bool is_refused(const struct set *s, const struct group_action *action, int64_t *soonest_ms) {
+        const struct refusal *r = find(s, action);
+        int64_t left;
+
+        if (!r || (r->code == ERR_INVAL && !hash128_eq(r->asked, s->asked)))
+                return false;
+        if (r->code == ERR_INVAL)
+                return true;
+        left = r->until_ms - loop_now_ms(s->groups->env.loop);
+        if (left > 0 && (!*soonest_ms || left < *soonest_ms))
+                *soonest_ms = left;
+        return left > 0;
+}
+
+/* --- the condition ---------------------------------------------------------------------------------------------------
+ */
+
+static const char *reason_of(enum err_code code) {
+        switch (code) {
+        case ERR_DENIED:
+                return "AdmissionDenied";
+        case ERR_INVAL:
+                return "Invalid";
+        case ERR_FORBIDDEN:
+                return "Forbidden";
+        default:
+                return "Failed";
+        }
+}
+
+static bool is_planned(const struct refusal *r, const struct group_plan *plan) {
+        for (size_t i = 0; i < plan->action_count; i++) {
+                const struct group_action *action = &plan->actions[i];
+
+                if (r->kind == action->kind && r->object == action->object && str_eqc(action->name, r->name))
+                        return true;
+        }
+        return false;
+}
+
+void refusals_keep(struct set *s, const struct group_plan *plan) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < s->refusal_count; i++) {
+                if (is_planned(&s->refusals[i], plan))
+                        s->refusals[kept++] = s->refusals[i];
+                else
+                        refusal_done(&s->refusals[i]);
+        }
+        s->refusal_count = kept;
+}
+
+/* What was asked for may be another thing by now. */
+static bool counts(const struct set *s, const struct refusal *r) {
+        return hash128_eq(r->asked, s->asked);
+}
+
+/* The one that is told of: by name, so that it stays the same. */
+static const struct refusal *first_refusal(const struct set *s) {
+        const struct refusal *first = NULL;
+
+        for (size_t i = 0; i < s->refusal_count; i++) {
+                const struct refusal *r = &s->refusals[i];
+
+                if (counts(s, r) && (!first || strcmp(r->name, first->name) < 0))
+                        first = r;
+        }
+        return first;
+}
+
+/* Empty: nothing is blocked. */
+static struct str message_of(const struct set *s, struct arena *a, const char **ret_reason) {
+        const struct refusal *r = first_refusal(s);
+        const char *what = "";
+        const struct err *err = s->groups->cache ? groups_cache_err(s->groups->cache, &what) : NULL;
+        struct str text = { 0 };
+
+        if (r) {
+                *ret_reason = reason_of(r->code);
+                text = str_from(r->text);
+        } else if (err && err->code == ERR_FORBIDDEN) {
+                *ret_reason = "Forbidden";
+                text = arena_strf(a, "%s cannot be read: %s", what, err->msg);
+        }
+        return arena_str(a, str_sub(text, 0, MESSAGE_MAX_BYTES));
+}
+
+static const struct value *now_text(const struct set *s, struct arena *a) {
+        _cleanup_(buf_done) struct buf text = buf_make(64);
+
+        when_print(loop_wall_ms(s->groups->env.loop), &text);
+        return value_string(a, buf_str(&text), 0);
+}
+
+/* `old` may be NULL. */
+static const struct value *condition(const struct set *s, const struct value *old, const char *reason,
+                                     struct str message, const struct value *generation, struct arena *a) {
+        struct value_map_builder b = { 0 };
+        const char *status = message.n ? "True" : "False";
+        bool same = old && str_eqc(value_text(value_getc(old, "status")), status);
+        const struct value *since = same ? value_getc(old, "lastTransitionTime") : NULL;
+
+        value_map_add(&b, STR("type"), value_stringc(a, GROUPS_BLOCKED), 0);
+        value_map_add(&b, STR("status"), value_stringc(a, status), 0);
+        value_map_add(&b, STR("reason"), value_stringc(a, reason), 0);
+        value_map_add(&b, STR("message"), value_string(a, message.n ? message : STR("what is planned is written"), 0),
+                      0);
+        value_map_add(&b, STR("lastTransitionTime"), since ? since : now_text(s, a), 0);
+        if (generation)
+                value_map_add(&b, STR("observedGeneration"), generation, 0);
+        return value_map_end(&b, a, 0);
+}
+
+/* With this one in the place of its type; conditions are sorted by type. */
+static const struct value *with_condition(const struct value *conditions, const struct value *condition,
+                                          struct arena *a) {
+        struct value_list_builder b = { 0 };
+        struct str type = value_text(value_getc(condition, "type"));
+        bool added = false;
+
+        for (size_t i = 0; i < value_count(conditions); i++) {
+                int order = str_cmp(value_text(value_getc(conditions->list.items[i], "type")), type);
+
+                if (order >= 0 && !added) {
+                        value_list_add(&b, condition);
+                        added = true;
+                }
+                if (order != 0)
+                        value_list_add(&b, conditions->list.items[i]);
+        }
+        if (!added)
+                value_list_add(&b, condition);
+        return value_list_end(&b, a, 0);
+}
+
+static const struct value *find_condition(const struct value *conditions) {
+        for (size_t i = 0; i < value_count(conditions); i++)
+                if (str_eqc(value_text(value_getc(conditions->list.items[i], "type")), GROUPS_BLOCKED))
+                        return conditions->list.items[i];
+        return NULL;
+}
+
+const struct value *blocked_status(struct set *s, const struct value *lws, struct arena *a) {
+        const struct value *status = value_getc(lws, "status"), *conditions = value_getc(status, "conditions");
+        const struct value *old = find_condition(conditions);
+        const char *reason = "Written";
+        struct str message = message_of(s, a, &reason);
+
+        if (!old && !message.n)
+                return NULL;
+        const struct value *now =
+                condition(s, old, reason, message, value_path(lws, "metadata", "generation", NULL), a);
+        if (old && value_equal(old, now))
+                return NULL;
+        return value_with(a, status, STR("conditions"), with_condition(conditions, now, a));
+}
