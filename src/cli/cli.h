@@ -25,6 +25,7 @@ int cli_diff(int argc, char **argv);
 int cli_owners(int argc, char **argv);
 int cli_adopt(int argc, char **argv);
 int cli_status(int argc, char **argv);
+int cli_groups(int argc, char **argv);
 int cli_health(int argc, char **argv);
 int cli_render(int argc, char **argv);
 int cli_config(int argc, char **argv);

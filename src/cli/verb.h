@@ -33,8 +33,8 @@ extern const struct verb cli_verbs[];
 extern const size_t cli_verb_count;
 
 /* The flags of single verbs. */
-extern const struct option_group cli_adopt_flags, cli_check_flags, cli_demo_flags, cli_diff_flags, cli_health_flags,
-        cli_owners_flags, cli_render_flags, cli_sandbox_flags, cli_status_flags, cli_sync_flags, cli_test_flags;
+extern const struct option_group cli_adopt_flags, cli_check_flags, cli_demo_flags, cli_diff_flags, cli_groups_flags,
+        cli_health_flags, cli_owners_flags, cli_render_flags, cli_sandbox_flags, cli_status_flags, cli_sync_flags, cli_test_flags;
 /* --config, of those that read documents. */
 extern const struct option_group session_flags;
 
