@@ -263,11 +263,11 @@ static bool is_quiet(const struct history *h) {
 static void react(struct history *h) {
         for (int passes = 0; passes < PASSES_MAX; passes++) {
                 struct group_rollout old = h->s.last;
-                bool fresh = h->s.wanted != h->s.before;
+                bool first = h->s.wanted != h->s.before || h->s.in.recorded_replicas != h->s.in.replicas;
 
                 pass(h);
                 carry_out(h);
-                if (h->slow || (!fresh && is_quiet(h) && old.partition == h->s.last.partition &&
+                if (h->slow || (!first && is_quiet(h) && old.partition == h->s.last.partition &&
                                 old.groups == h->s.last.groups && old.repair == h->s.last.repair))
                         return;
         }
