@@ -603,8 +603,8 @@ static void a_deleted_lease_stays_its_holders(void **state) {
 }
 
 /*
- * One that has never seen it takes it. The holder stops as soon as it hears that it is gone, not when it finds another's
- * in its place.
+ * One that has never seen it takes it. The holder stops as soon as it hears that it is gone, not when it finds
+ * another's in its place.
  */
 static void a_lease_that_is_deleted_as_another_one_starts_has_one_holder(void **state) {
         struct world *w = *state;
