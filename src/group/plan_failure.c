@@ -206,36 +206,66 @@ static void fail_members(struct planner *p, struct group *g) {
         }
 }
 
+static void judge_member_by_member(struct planner *p, struct group *g) {
+        struct finding f = find_failure(p, g);
+
+        if (f.trouble == TROUBLE_GROUP)
+                fail_group(p, g, &f);
+        else if (f.trouble == TROUBLE_MEMBER)
+                fail_members(p, g);
+        else if (!g->complete && !g->own)
+                g->fate = FATE_ROLL; /* nobody knows any more how to make the rest of it */
+}
+
+/* Is it to be replaced by the roll, as far as the partition says? */
+static bool is_outdated(const struct planner *p, const struct group *g) {
+        return g->live && g->position >= p->after.partition && !str_eq(g->revision, p->want->t.hash);
+}
+
 static void judge_group(struct planner *p, struct group *g) {
         const struct group_restarts *r = plan_memo_find(p, g->index);
-        struct finding f;
 
-        if (!g->live)
+        if (!g->live || is_outdated(p, g))
                 return;
-        if (g->position < 0) {
+        if (g->position < 0)
                 g->fate = FATE_SCALE;
-        } else if (g->position >= p->after.partition && !str_eq(g->revision, p->want->t.hash)) {
-                g->fate = FATE_ROLL;
-        } else if (r && r->spent) {
+        else if (r && r->spent)
                 g->fate = FATE_SPENT;
-        } else if (r && r->incarnation.n && str_eq(r->incarnation, g->incarnation)) {
+        else if (r && r->incarnation.n && str_eq(r->incarnation, g->incarnation))
                 g->fate = FATE_FAILED;
-        } else if (r && r->yielded.n && str_eq(r->yielded, g->incarnation)) {
+        else if (r && r->yielded.n && str_eq(r->yielded, g->incarnation))
                 g->fate = FATE_YIELD;
-        } else {
-                f = find_failure(p, g);
-                if (f.trouble == TROUBLE_GROUP)
-                        fail_group(p, g, &f);
-                else if (f.trouble == TROUBLE_MEMBER)
-                        fail_members(p, g);
-                else if (!g->complete && !g->own)
-                        g->fate = FATE_ROLL; /* nobody knows any more how to make the rest of it */
+        else
+                judge_member_by_member(p, g);
+}
+
+/*
+ * The partition alone is not enough where things happen to a roll: a new revision in the middle of it, say, finds surge
+ * groups at the top that carry the whole load. A group that is ready goes only as long as enough others are.
+ */
+static void judge_outdated(struct planner *p) {
+        int32_t ready = 0, least = p->s->replicas - p->roll.max_unavailable;
+
+        for (int32_t i = 0; i < p->wanted_count; i++)
+                ready += p->wanted[i]->ready && p->wanted[i]->fate == FATE_STAY;
+        for (int32_t i = p->wanted_count - 1; i >= 0; i--) {
+                struct group *g = p->wanted[i];
+
+                if (!is_outdated(p, g))
+                        continue;
+                if (!g->ready || ready > least) {
+                        g->fate = FATE_ROLL;
+                        ready -= g->ready;
+                } else {
+                        judge_member_by_member(p, g);
+                }
         }
 }
 
 void plan_judge(struct planner *p) {
         for (size_t i = 0; i < p->group_count; i++)
                 judge_group(p, &p->groups[i]);
+        judge_outdated(p);
 }
 
 int64_t plan_held_until_ms(const struct planner *p, const struct group *g) {

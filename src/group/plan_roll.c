@@ -4,9 +4,16 @@
 
 /* Steps of group_rollout_step() after which the answer about the same groups stands. */
 #define SETTLED_AFTER 4
+/* Failures in a row after which a group that the roll has not come to is made from the new revision. */
+#define REPAIRED_AFTER 2
 
 bool plan_is_updated(const struct planner *p, const struct group *g) {
         return g->live && !g->mixed && str_eq(g->revision, p->want->t.hash);
+}
+
+/* Does the roll that is under way repair it? It fails again and again as it was. */
+static bool is_repaired_by_roll(const struct planner *p, const struct group *g, const struct group_restarts *r) {
+        return r && r->streak >= REPAIRED_AFTER && p->after.rolling && g->position >= p->s->partition;
 }
 
 /*
@@ -17,7 +24,7 @@ const struct revision *plan_target_of(const struct planner *p, const struct grou
         const struct group_restarts *r = plan_memo_find(p, g->index);
         const struct revision *own = r && r->revision.n ? plan_find_revision(p, r->revision) : NULL;
 
-        if (g->position < 0 || g->position >= p->after.partition)
+        if (g->position < 0 || g->position >= p->after.partition || is_repaired_by_roll(p, g, r))
                 return p->want;
         if (own)
                 return own;
@@ -57,6 +64,14 @@ static bool is_fresh(const struct planner *p) {
         if (str_eq(p->after.revision, p->want->t.hash))
                 return false;
         return p->after.revision.n || any_lives(p);
+}
+
+/* Where nothing is remembered, groups above the replicas may be surge groups that others still rely on. */
+static bool may_have_surge(const struct planner *p) {
+        for (int32_t i = p->s->replicas; !p->remembered && i < p->wanted_count; i++)
+                if (p->wanted[i]->live)
+                        return true;
+        return false;
 }
 
 static void step(struct planner *p, struct group_rollout_in *in) {
@@ -102,7 +117,7 @@ void plan_roll(struct planner *p) {
 
         plan_place_groups(p, m->groups < 0 ? (int32_t)p->dense : m->groups);
         bool fresh = is_fresh(p);
-        m->rolling = m->rolling || fresh;
+        m->rolling = m->rolling || fresh || may_have_surge(p);
         struct group_rollout_in in = {
                 .replicas = p->s->replicas,
                 .partition = p->s->partition,

@@ -112,13 +112,13 @@ static void derive_absent(struct planner *p) {
         int32_t there = 0, highest = -1;
 
         for (size_t i = 0; i < p->dense; i++)
-                if (p->groups[i].live) {
+                if (p->groups[i].count) {
                         there++;
                         highest = p->groups[i].index;
                 }
         /* Too few: the lowest that are missing are to be made. */
         for (int32_t i = 0; i < highest; i++) {
-                if (p->groups[i].live)
+                if (p->groups[i].count)
                         continue;
                 if (there < p->s->replicas)
                         there++;

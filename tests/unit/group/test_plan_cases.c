@@ -27,7 +27,7 @@ struct playing {
 
 #define WRONG(p, fmt, ...)                                                                                             \
         do {                                                                                                           \
-                print_error("%.*s", STR_FMT(buf_str(&(p)->w->history)));                                               \
+                world_print((p)->w);                                               \
                 fail_msg("%s, step %zu: " fmt, (p)->name, (p)->step, __VA_ARGS__);                                     \
         } while (0)
 

@@ -87,6 +87,10 @@ static inline void world_say(struct world *w, const char *fmt, ...) {
         buf_addch(&w->history, '\n');
 }
 
+static inline void world_print(const struct world *w) {
+        fwrite(w->history.p, 1, w->history.n, stderr);
+}
+
 static inline struct str world_serial(struct world *w) {
         return arena_strf(w->a, "%llu", (unsigned long long)++w->serial);
 }
