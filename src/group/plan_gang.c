@@ -189,20 +189,28 @@ void plan_judge_gangs(struct planner *p) {
         p->tight = p->s->options.gang_timeout_ms > 0 && is_tight(p);
 }
 
-/* Until when a group that let go waits; 0: it does not. */
-static int64_t hold_until_ms(const struct planner *p, const struct group *g) {
-        const struct group_restarts *r = plan_memo_find(p, g->index);
+/*
+ * Until when nothing is released: since a group let go there was no more room for it than for the next one. 0: at once,
+ * as nodes have come since.
+ */
+static int64_t hold_until_ms(const struct planner *p) {
+        int64_t until_ms = 0;
 
-        if (!r || !r->yields || p->o->capacity_ms > r->yielded_ms)
-                return 0;
-        return r->yielded_ms + plan_yield_backoff_ms(p, r);
+        for (int32_t i = 0; i < p->wanted_count; i++) {
+                const struct group_restarts *r = plan_memo_find(p, p->wanted[i]->index);
+                int64_t of_this = r && r->yields ? r->yielded_ms + plan_yield_backoff_ms(p, r) : 0;
+
+                if (of_this > until_ms && p->o->capacity_ms <= r->yielded_ms)
+                        until_ms = of_this;
+        }
+        return until_ms;
 }
 
 /* Is it about to take nodes: all of it waits behind gates, or its leader comes first and may come? */
 static bool could_be_released(const struct planner *p, const struct group *g) {
         const struct group_restarts *r = plan_memo_find(p, g->index);
 
-        if (!waits_to_be_released(g) || p->now_ms < hold_until_ms(p, g))
+        if (!waits_to_be_released(g))
                 return false;
         if (g->whole || g->live)
                 return g->whole || plan_is_staged(p, g->size);
@@ -210,11 +218,24 @@ static bool could_be_released(const struct planner *p, const struct group *g) {
                p->now_ms >= plan_held_until_ms(p, g);
 }
 
-/* Could another one with a lower index be released as well? */
+/* When it was tried last with the nodes that there are; 0: not yet. */
+static int64_t tried_ms(const struct planner *p, const struct group *g) {
+        const struct group_restarts *r = plan_memo_find(p, g->index);
+
+        return r && r->yields && r->yielded_ms >= p->o->capacity_ms ? r->yielded_ms : 0;
+}
+
+/* Whose turn is before this one's? Those that were not tried yet, by index; then who was tried the longest time ago. */
 static const struct group *goes_before(const struct planner *p, const struct group *g) {
-        for (int32_t i = 0; i < g->position; i++)
-                if (p->wanted[i]->releases || could_be_released(p, p->wanted[i]))
-                        return p->wanted[i];
+        for (int32_t i = 0; i < p->wanted_count; i++) {
+                const struct group *other = p->wanted[i];
+                int64_t mine = tried_ms(p, g), theirs = tried_ms(p, other);
+
+                if (other->releases && other != g)
+                        return other;
+                if (other != g && could_be_released(p, other) && (theirs < mine || (theirs == mine && i < g->position)))
+                        return other;
+        }
         return NULL;
 }
 
@@ -229,11 +250,12 @@ static const struct group *not_settled(const struct planner *p, const struct gro
 }
 
 bool plan_may_take_nodes(struct planner *p, struct group *g, struct str *ret_why) {
-        int64_t until_ms = hold_until_ms(p, g);
         const struct group *first;
+        int64_t until_ms;
 
         if (!p->tight || g->complete)
                 return true;
+        until_ms = hold_until_ms(p);
         if (p->now_ms < until_ms) {
                 plan_again_at(p, until_ms);
                 *ret_why = arena_strf(p->a, "room for all %d pods, or %.*s", g->size,

@@ -11,9 +11,9 @@ bool plan_is_updated(const struct planner *p, const struct group *g) {
         return g->live && !g->mixed && str_eq(g->revision, p->want->t.hash);
 }
 
-/* Does the roll that is under way repair it? It fails again and again as it was. */
+/* Does the roll that is under way repair it? It fails again and again as it was, or was given up. */
 static bool is_repaired_by_roll(const struct planner *p, const struct group *g, const struct group_restarts *r) {
-        return r && r->streak >= REPAIRED_AFTER && p->after.rolling && g->position >= p->s->partition;
+        return r && (r->spent || r->streak >= REPAIRED_AFTER) && p->after.rolling && g->position >= p->s->partition;
 }
 
 /*

@@ -9,7 +9,7 @@
 #include "group/conditions.h"
 
 #define CASES    TRUCE_SOURCE_DIR "/tests/cases/group/plan"
-#define AT_LEAST 5
+#define AT_LEAST 40
 #define KIB64    (64 << 10)
 #define TICK_MS  500
 
@@ -27,7 +27,7 @@ struct playing {
 
 #define WRONG(p, fmt, ...)                                                                                             \
         do {                                                                                                           \
-                world_print((p)->w);                                               \
+                world_print((p)->w);                                                                                   \
                 fail_msg("%s, step %zu: " fmt, (p)->name, (p)->step, __VA_ARGS__);                                     \
         } while (0)
 

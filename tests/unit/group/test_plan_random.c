@@ -492,42 +492,39 @@ static void end_faults(struct history *h) {
                 world_add_node(h->w, "big", 1000);
 }
 
-static bool all_is_well(struct history *h, int wanted) {
-        int ready = 0;
+/* Groups that there is room for, once nothing of others is in the way. */
+static int room_for_groups(const struct history *h) {
+        int room = 0;
+
+        for (size_t i = 0; i < h->w->node_count; i++)
+                room += h->w->nodes[i].room;
+        return room / h->now.size;
+}
+
+static bool all_is_well(const struct history *h) {
+        int fit = room_for_groups(h), wanted = fit < h->now.replicas ? fit : h->now.replicas;
+        /* A roll stands still while its surge, or more groups than its budget, have no nodes. */
+        bool rolls = fit >= h->now.replicas + group_budget_up(h->w->spec.max_surge, h->now.replicas);
 
         for (size_t i = 0; i < h->w->pod_count; i++) {
                 const struct group_pod *pod = &h->w->pods[i].pod;
 
-                /* A roll does not go on while more groups than its budget have no nodes. */
-                if (wanted == h->now.replicas && !str_eq(pod->revision, h->w->spec.now.hash))
-                        return false;
-                if (pod->deleting_ms)
+                if (pod->deleting_ms || (rolls && !str_eq(pod->revision, h->w->spec.now.hash)))
                         return false;
         }
-        ready = world_ready_groups(h->w, 32);
-        return ready == wanted && (h->kind == NARROW || (int)h->w->pod_count == h->now.replicas * h->now.size);
-}
-
-/* How many groups there is room for, once nothing of others is in the way. */
-static int wanted_groups(struct history *h) {
-        int room = 0;
-
-        if (h->kind != NARROW)
-                return h->now.replicas;
-        for (size_t i = 0; i < h->w->node_count; i++)
-                room += h->w->nodes[i].room;
-        return room / h->now.size < h->now.replicas ? room / h->now.size : h->now.replicas;
+        return world_ready_groups(h->w, 32) >= wanted &&
+               (!rolls || (int)h->w->pod_count == h->now.replicas * h->now.size);
 }
 
 static void converge(struct history *h) {
         int64_t end_ms = h->w->now_ms + 3 * HOUR_MS;
 
-        while (h->w->now_ms < end_ms && !all_is_well(h, wanted_groups(h))) {
+        while (h->w->now_ms < end_ms && !all_is_well(h)) {
                 do_all(h);
                 world_tick(h->w, TICK_MS);
                 check(h);
         }
-        require(h, all_is_well(h, wanted_groups(h)), "when faults stop all becomes as it is wanted");
+        require(h, all_is_well(h), "when faults stop all becomes as it is wanted");
 }
 
 /* Histories of restarts are forgotten after a while; then nothing is written any more. */
