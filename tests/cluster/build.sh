@@ -20,8 +20,9 @@ if [ "${1-}" = --path ]; then
 	shift
 fi
 name=${1:-controlplane}
+own=() # packages of this module that it consists of beside its own
 case $name in
-controlplane) package=. ;;
+controlplane) package=. own=(./sim) ;;
 cluster | yamlgolden) package=./cmd/$name ;;
 *)
 	printf 'build: unknown program %s\n' "$name" >&2
@@ -33,7 +34,10 @@ esac
 sources_hash() {
 	(
 		cd "$module"
-		sha256sum go.mod go.sum ../build.sh "$package"/*.go | sha256sum | cut -c1-16
+		# shellcheck disable=SC2046 # names without blanks
+		sha256sum go.mod go.sum ../build.sh \
+			$(find "$package" ${own[@]+"${own[@]}"} -maxdepth 1 -name '*.go' ! -name '*_test.go' | LC_ALL=C sort) |
+			sha256sum | cut -c1-16
 	)
 }
 

@@ -39,6 +39,7 @@ type options struct {
 	HPA                   bool
 	APIServerArgs         []string
 	ControllerManagerArgs []string
+	PodsimArgs            []string
 }
 
 type state struct {

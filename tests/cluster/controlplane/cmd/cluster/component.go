@@ -123,11 +123,12 @@ func controllerManagerIsReady(ctx context.Context, c *cluster) bool {
 }
 
 func podsimArgs(c *cluster) []string {
-	return []string{
+	args := []string{
 		"--kubeconfig=" + c.kubeconfigPath("podsim"),
 		"--delay=" + c.state.Options.PodsimDelay.String(),
 		"--ready-file=" + c.podsimReadyFile(),
 	}
+	return append(args, c.state.Options.PodsimArgs...)
 }
 
 func podsimIsReady(_ context.Context, c *cluster) bool {

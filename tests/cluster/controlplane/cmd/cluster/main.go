@@ -23,7 +23,7 @@ import (
 const usage = `usage: cluster COMMAND DIR [ARGUMENT…]
 
   up DIR [--no-podsim] [--podsim-delay D] [--hpa] [--owner PID]
-         [--apiserver-arg=A]… [--controller-manager-arg=A]…
+         [--apiserver-arg=A]… [--controller-manager-arg=A]… [--podsim-arg=A]…
                               start a cluster in DIR; with --owner it is taken
                               down when that process ends
   down DIR [--keep]           stop everything and remove DIR (--keep: logs stay)
@@ -130,6 +130,7 @@ func setupUp(flags *flag.FlagSet) func(context.Context, *cluster, []string) erro
 	flags.BoolVar(&options.HPA, "hpa", false, "")
 	flags.Var((*listFlag)(&options.APIServerArgs), "apiserver-arg", "")
 	flags.Var((*listFlag)(&options.ControllerManagerArgs), "controller-manager-arg", "")
+	flags.Var((*listFlag)(&options.PodsimArgs), "podsim-arg", "")
 	return func(ctx context.Context, c *cluster, _ []string) error {
 		options.Podsim = !*noPodsim
 		return c.up(ctx, *options, *owner)
