@@ -13,7 +13,7 @@ static const struct strategy strategies[] = {
         { "", "events", STRATEGY_CREATE_ON_UPDATE | STRATEGY_NO_GC, NULL },
         { "", "limitranges", STRATEGY_CREATE_ON_UPDATE, "limitranges" },
         { "", "namespaces", STRATEGY_STATUS | GONE, NULL },
-        { "", "nodes", STRATEGY_STATUS, "minions" },
+        { "", "nodes", STRATEGY_STATUS | STRATEGY_STATUS_CREATED, "minions" },
         { "", "persistentvolumeclaims", STRATEGY_STATUS | GONE, NULL },
         { "", "persistentvolumes", STRATEGY_STATUS | GONE, NULL },
         { "", "pods", SPEC | GONE | STRATEGY_GRACEFUL, NULL },
@@ -169,7 +169,7 @@ static const struct value *first_status(const struct strategy *s, struct arena *
 }
 
 const struct value *strategy_create(const struct strategy *s, const struct value *object, struct arena *a) {
-        if (s->flags & STRATEGY_STATUS)
+        if (s->flags & STRATEGY_STATUS && !(s->flags & STRATEGY_STATUS_CREATED && value_getc(object, "status")))
                 object = value_with(a, object, STR("status"),
                                     s->flags & STRATEGY_STATUS_ONLY ? NULL : first_status(s, a));
         if (s->plural && str_eqc(STR("namespaces"), s->plural) && !*s->group)

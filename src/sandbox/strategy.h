@@ -26,6 +26,7 @@ enum strategy_flag {
         STRATEGY_NO_GC = 1 << 9,                /* propagationPolicy has no effect (Events) */
         STRATEGY_STATUS_KEEPS_LABELS = 1 << 10, /* /status cannot change labels (Deployments) */
         STRATEGY_STATUS_ONLY = 1 << 11,         /* /status changes nothing but status (custom resources) */
+        STRATEGY_STATUS_CREATED = 1 << 12,      /* a creation brings its status along (Nodes: a kubelet's does) */
 };
 
 struct strategy {
