@@ -37,6 +37,7 @@ const struct controller controllers_table[RES_COUNT] = {
                           "persistentvolume-controller", claim_run),
         [RES_VOLUME] = ROW("", "persistentvolumes", "v1", "PersistentVolume", "persistent-volume-binder",
                            "persistentvolume-controller", volume_run),
+        [RES_NODE] = { "", "nodes", "v1", "Node", "kubelet", "system:node:" SANDBOX_NODE, "kubelet", node_run },
 };
 
 /* One object somebody has to look at. */
@@ -238,7 +239,7 @@ static void wake_storage(struct controllers *ctl, enum res res, const struct ver
 
 static void forget(struct controllers *ctl, enum res res, const struct version *gone) {
         if (res == RES_POD)
-                map_remove(ctl->bound, meta_text(gone->value, "uid"));
+                map_remove(ctl->clocks, meta_text(gone->value, "uid"));
         if (res == RES_AUTOSCALER)
                 map_remove(ctl->scalers, meta_text(gone->value, "uid"));
 }
@@ -251,6 +252,10 @@ static void tell_known(struct controllers *ctl, enum res res, const struct versi
         ctl->orphans[res] -= is_orphan(res, before);
         if (res == RES_POD && !before && after)
                 pod_note_address(ctl, after->value);
+        if (res == RES_POD)
+                place_note(ctl, before, after);
+        if (res == RES_NODE)
+                node_note(ctl, before, after);
         if (!after)
                 forget(ctl, res, before);
         else if (res == RES_AUTOSCALER)
@@ -279,40 +284,17 @@ void controllers_tell(struct controllers *ctl, const struct kind *kind, const st
 
 /* ---- life ---- */
 
-static void make_node(struct call *c) {
-        struct arena *a = c->a;
-        const struct value *sizes = make_map(a, "cpu", make_text(a, "1000"), "memory", make_text(a, "4Ti"), "pods",
-                                             make_text(a, "10k"), NULL);
-        const struct value *labels =
-                make_map(a, "kubernetes.io/hostname", make_text(a, SANDBOX_NODE), "kubernetes.io/os",
-                         make_text(a, "linux"), "kubernetes.io/arch", make_text(a, "amd64"), NULL);
-        const struct value *ready =
-                make_map(a, "type", make_text(a, "Ready"), "status", make_text(a, "True"), "reason",
-                         make_text(a, "KubeletReady"), "message", make_text(a, "simulated"), "lastHeartbeatTime",
-                         make_str(a, c->now), "lastTransitionTime", make_str(a, c->now), NULL);
-        const struct value *status =
-                make_map(a, "capacity", sizes, "allocatable", sizes, "conditions", make_list(a, ready), NULL);
-        const struct value *node =
-                make_map(a, "apiVersion", make_text(a, "v1"), "kind", make_text(a, "Node"), "metadata",
-                         make_map(a, "name", make_text(a, SANDBOX_NODE), "labels", labels, NULL), NULL);
-
-        write_aim(c, (struct str){ 0 }, STR("nodes"), (struct str){ 0 }, STR(SANDBOX_NODE));
-        if (write_make(c, node) < 0)
-                return;
-        struct version *live = write_find(c);
-        if (live)
-                write_change(c, live, value_with(a, live->value, STR("status"), status), "status");
-}
-
 static void maps_free(struct controllers *ctl) {
         map_free(ctl->queue);
-        map_free(ctl->bound);
+        map_free(ctl->clocks);
+        map_free(ctl->lost);
         map_free(ctl->scalers);
 }
 
 static void maps_new(struct controllers *ctl) {
         ctl->queue = map_new(work_free);
-        ctl->bound = map_new(free);
+        ctl->clocks = map_new(free);
+        ctl->lost = map_new(NULL);
         ctl->scalers = map_new(scaler_free);
 }
 
@@ -338,7 +320,7 @@ struct controllers *controllers_new(struct sandbox *s) {
                 ctl->recorder = recorder_new();
         call_begin(&c, s, a, &reply, controllers_table[RES_POD].manager);
         c.user = str_from(controllers_table[RES_POD].user);
-        make_node(&c);
+        nodes_make(&c);
         call_end(&c);
         return ctl;
 }

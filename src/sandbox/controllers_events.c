@@ -249,11 +249,15 @@ void look_event(struct look *l, const struct value *about, const char *type, con
         record(l, &e);
 }
 
+static const char *host_of(struct look *l, const struct value *pod) {
+        return arena_str(l->a, value_text(value_path(pod, "spec", "nodeName", NULL))).p;
+}
+
 void look_container_event(struct look *l, const struct value *pod, struct str field_path, const char *type,
                           const char *reason, const char *fmt, ...) {
         struct record e = { .about = pod,
                             .component = "kubelet",
-                            .host = SANDBOX_NODE,
+                            .host = host_of(l, pod),
                             .type = type,
                             .reason = reason,
                             .field_path = field_path };
@@ -267,14 +271,23 @@ void look_container_event(struct look *l, const struct value *pod, struct str fi
         record(l, &e);
 }
 
-void look_scheduled(struct look *l, const struct value *pod) {
-        struct record e = { .about = pod, .component = SCHEDULER, .type = NORMAL, .reason = "Scheduled" };
+static void record_of_scheduler(struct look *l, const struct value *pod, const char *type, const char *reason,
+                                struct str message) {
+        struct record e = { .about = pod, .component = SCHEDULER, .type = type, .reason = reason, .message = message };
 
-        if (!l->ctl->recorder)
-                return;
-        e.message = arena_strf(l->a, "Successfully assigned %.*s/%.*s to " SANDBOX_NODE,
-                               STR_FMT(meta_text(pod, "namespace")), STR_FMT(meta_text(pod, "name")));
-        record(l, &e);
+        if (l->ctl->recorder)
+                record(l, &e);
+}
+
+void look_scheduled(struct look *l, const struct value *pod, struct str node) {
+        record_of_scheduler(l, pod, NORMAL, "Scheduled",
+                            arena_strf(l->a, "Successfully assigned %.*s/%.*s to %.*s",
+                                       STR_FMT(meta_text(pod, "namespace")), STR_FMT(meta_text(pod, "name")),
+                                       STR_FMT(node)));
+}
+
+void look_unscheduled(struct look *l, const struct value *pod, struct str why) {
+        record_of_scheduler(l, pod, WARNING, "FailedScheduling", why);
 }
 
 /* ---- Pods of controllers ---- */

@@ -28,7 +28,8 @@ enum res {
         RES_AUTOSCALER,
         RES_REVISION,
         RES_CLAIM,
-        RES_VOLUME, /* of no namespace */
+        RES_VOLUME, /* of no namespace, as all that follow */
+        RES_NODE,
         RES_COUNT,
 };
 
@@ -36,15 +37,17 @@ struct look;
 
 struct controller {
         const char *group, *plural, *api_version, *kind;
-        const char *manager, *user, *component; /* who writes, and whom Events name */
+        const char *manager, *user, *component;            /* who writes, and whom Events name */
         bool (*run)(struct look *l, struct version *live); /* NULL: only written, never looked at */
 };
 extern const struct controller controllers_table[RES_COUNT];
 
 struct controllers {
         struct sandbox *s;
-        struct map *queue; /* "res/namespace/name" → struct work */
-        struct map *bound; /* uid of a Pod → int64_t, when it was bound in loop time: conditions only know seconds */
+        struct map *queue;         /* "res/namespace/name" → struct work */
+        struct map *clocks;        /* uid of a Pod → struct pod_clock */
+        struct map *lost;          /* names of Nodes that are gone with all that ran there; no values */
+        bool may_place;            /* since Pods that wait for a Node were looked at there may be room for one */
         struct map *scalers;       /* autoscaler's uid → struct scaler */
         size_t orphans[RES_COUNT]; /* objects without controlling owner, of Pods and ReplicaSets */
         uint32_t addresses;        /* Pod addresses given out */
@@ -107,12 +110,13 @@ void look_event(struct look *l, const struct value *about, const char *type, con
 /* The kubelet's, of one container: `field_path` is "spec.containers{web}". */
 void look_container_event(struct look *l, const struct value *pod, struct str field_path, const char *type,
                           const char *reason, const char *fmt, ...) PRINTF_LIKE(6, 7);
-/* The scheduler's, of a Pod. */
-void look_scheduled(struct look *l, const struct value *pod);
+/* The scheduler's, of a Pod: it got a Node, or there is none. */
+void look_scheduled(struct look *l, const struct value *pod, struct str node);
+void look_unscheduled(struct look *l, const struct value *pod, struct str why);
 
 /*
- * A Pod of `owner`, the object that is looked at, as most controllers create and delete them, with their Events. After a
- * refusal look_why() tells.
+ * A Pod of `owner`, the object that is looked at, as most controllers create and delete them, with their Events. After
+ * a refusal look_why() tells.
  */
 bool look_create_pod(struct look *l, const struct value *owner, const struct value *pod);
 bool look_delete_pod(struct look *l, const struct value *owner, struct version *pod);
@@ -161,12 +165,19 @@ bool pod_is_ended(const struct value *pod); /* Succeeded or Failed */
 /* Ready for `min_ready_s`; otherwise *ret_wait_ms (0: not ready) says how long it takes. */
 bool pod_is_available(struct look *l, const struct value *pod, int64_t min_ready_s, int64_t *ret_wait_ms);
 
+/* Makes the Nodes that a sandbox begins with. */
+void nodes_make(struct call *c);
+/* A Node came, changed or went: what lives there, and what waits for one, is looked at. */
+void node_note(struct controllers *ctl, const struct version *before, const struct version *after);
+/* The same of a Pod, for those that wait for the room that it leaves. */
+void place_note(struct controllers *ctl, const struct version *before, const struct version *after);
 /* A Pod that was loaded keeps its address. */
 void pod_note_address(struct controllers *ctl, const struct value *pod);
 
 /* --- controllers --- */
 
 bool pod_run(struct look *l, struct version *live);
+bool node_run(struct look *l, struct version *live);
 bool replicaset_run(struct look *l, struct version *live);
 bool deployment_run(struct look *l, struct version *live);
 bool statefulset_run(struct look *l, struct version *live);

@@ -31,7 +31,7 @@ int64_t look_wall_ms(const struct look *l) {
 
 static void aim(struct look *l, enum res res, struct str name) {
         write_aim(l->c, str_from(controllers_table[res].group), str_from(controllers_table[res].plural),
-                  res == RES_VOLUME ? (struct str){ 0 } : l->namespace, name);
+                  res >= RES_VOLUME ? (struct str){ 0 } : l->namespace, name);
 }
 
 struct version *look_find(struct look *l, enum res res, struct str name) {
@@ -133,7 +133,7 @@ bool look_create(struct look *l, enum res res, const struct value *object, struc
                 return false;
         object = value_with(l->a, object, STR("apiVersion"), make_text(l->a, controllers_table[res].api_version));
         object = value_with(l->a, object, STR("kind"), make_text(l->a, controllers_table[res].kind));
-        if (res != RES_VOLUME)
+        if (res < RES_VOLUME)
                 object = meta_with_text(object, "namespace", l->namespace, l->a);
         if (write_make(l->c, object) < 0)
                 return false;

@@ -20,6 +20,14 @@
 
 struct sandbox;
 
+/* Nodes of a size, node-1, node-2 …, of which each takes what fits. `count` 0: one that takes everything. */
+struct sandbox_nodes {
+        unsigned count;
+        unsigned zones;         /* in turn in zone-1, zone-2 …; 0: in none */
+        struct str cpu, memory; /* quantities, borrowed as long as the sandbox lives; empty: 1000 and 4Ti */
+        unsigned gpu;           /* nvidia.com/gpu */
+};
+
 struct sandbox_options {
         bool no_controllers;     /* a bare API: no Deployments' pods, no HPA, no garbage collection */
         bool keep_namespaces;    /* deleted ones stay Terminating: their controller is missing as well */
@@ -27,6 +35,7 @@ struct sandbox_options {
         int64_t pod_ready_ms;    /* from creation to Ready; 0: 200 */
         unsigned history_events; /* watch events kept before 410; 0: 10000 */
         unsigned max_pods;       /* that controllers make, whatever the replicas say; 0: 10000 */
+        struct sandbox_nodes nodes;
 };
 
 struct sandbox *sandbox_new(struct loop *l, const struct sandbox_options *options);
@@ -118,10 +127,10 @@ int sandbox_save(struct sandbox *s, const char *path, struct err *err);
 int sandbox_load(struct sandbox *s, const char *path, struct err *err);
 
 /*
- * Objects of another cluster as they were there (`kubectl get … -o yaml --show-managed-fields`), into a sandbox that holds
- * only what it was made with: uid, resourceVersion, times, generation, managedFields, status, owners and what is being
- * deleted are kept, and nothing is owned by the sandbox. Definitions come first, Namespaces that are missing are made;
- * what has no uid, creationTimestamp or resourceVersion gets one. Unknown fields are left out, and told.
+ * Objects of another cluster as they were there (`kubectl get … -o yaml --show-managed-fields`), into a sandbox that
+ * holds only what it was made with: uid, resourceVersion, times, generation, managedFields, status, owners and what is
+ * being deleted are kept, and nothing is owned by the sandbox. Definitions come first, Namespaces that are missing are
+ * made; what has no uid, creationTimestamp or resourceVersion gets one. Unknown fields are left out, and told.
  *
  * All or nothing: INVAL names file, line and object of what is of no known kind, is there twice, or would not be taken
  * by the API server (of a Secret without the reason, which would hold its values); then nothing of it is there. Lines
@@ -141,8 +150,8 @@ int sandbox_load_dump(struct sandbox *s, const struct sandbox_dumped *objects, s
                       const struct sandbox_noter *noter, struct err *err);
 
 /*
- * A forced server-side apply of an object as manager truce-sandbox, into namespace "default" when it needs one and names
- * none. NOTFOUND when its kind is not served (yet); INVAL and DENIED with the server's message.
+ * A forced server-side apply of an object as manager truce-sandbox, into namespace "default" when it needs one and
+ * names none. NOTFOUND when its kind is not served (yet); INVAL and DENIED with the server's message.
  */
 int sandbox_add(struct sandbox *s, const struct value *object, struct err *err);
 

@@ -464,7 +464,7 @@ static void annotations_decide_a_pod_s_fate(void **state) {
                 { "\"podsim.truce.dev/exit\":\"0\"", "Succeeded",
                   "ContainersReady=False/PodCompleted Ready=False/PodCompleted" },
                 { "\"podsim.truce.dev/exit\":\"3\"", "Failed",
-                  "ContainersReady=False/PodCompleted Ready=False/PodCompleted" },
+                  "ContainersReady=False/PodFailed Ready=False/PodFailed" },
                 { "\"podsim.truce.dev/delay\":\"10s\"", "Pending",
                   "ContainersReady=False/ContainersNotReady Ready=False/ContainersNotReady" },
                 { "", "Running", "ContainersReady=True/ Ready=True/" },
