@@ -17,13 +17,17 @@
 #include "cli/sandbox_state.h"
 #include "cli/session.h"
 #include "cli/verb.h"
+#include "own/amount.h"
 
 #define MAX_USERS 64
 #define MAX_FILES 4096 /* connections */
+#define MAX_NODES 5000
+#define MAX_GPUS  1000000
 
 struct flags {
         struct str listen, kubeconfig, state, rules;
-        int64_t pod_ready_ms;
+        struct str node_cpu, node_memory;
+        int64_t pod_ready_ms, nodes, zones, node_gpu;
         bool controllers;
         struct option_list from, load, users;
 };
@@ -46,6 +50,16 @@ static const struct option_def options[] = {
           .help = "one more user, with a context truce-sandbox-NAME; may be given again" },
         { .name = "pod-ready", .type = OPTION_DURATION, .at = offsetof(struct flags, pod_ready_ms), .fallback = "200ms",
           .min = 1, .max = 3600000, .help = "how long a Pod takes to become Ready" },
+        { .name = "nodes", .type = OPTION_NUMBER, .at = offsetof(struct flags, nodes), .fallback = "0", .max = MAX_NODES,
+          .help = "so many Nodes of a size, node-1, node-2 …, instead of one that takes every Pod" },
+        { .name = "zones", .type = OPTION_NUMBER, .at = offsetof(struct flags, zones), .fallback = "0", .max = MAX_NODES,
+          .help = "spread --nodes over so many zones, zone-1, zone-2 …" },
+        { .name = "node-cpu", .type = OPTION_TEXT, .at = offsetof(struct flags, node_cpu), .fallback = "1000",
+          .word = "QUANTITY", .help = "cpu that each of --nodes has" },
+        { .name = "node-memory", .type = OPTION_TEXT, .at = offsetof(struct flags, node_memory), .fallback = "4Ti",
+          .word = "QUANTITY", .help = "memory that each of --nodes has" },
+        { .name = "node-gpu", .type = OPTION_NUMBER, .at = offsetof(struct flags, node_gpu), .fallback = "0",
+          .max = MAX_GPUS, .help = "nvidia.com/gpu that each of --nodes has" },
         { .name = "controllers", .type = OPTION_BOOL, .at = offsetof(struct flags, controllers), .fallback = "true",
           .help = "Pods for Deployments, autoscaling, collection; --no-controllers: a bare API" },
 };
@@ -157,12 +171,47 @@ static struct str server_url(const struct sandbox_verb *v) {
         return arena_strf(v->arena, "http://%.*s%u", STR_FMT(str_sub(listen, 0, colon)), sandbox_http_port(v->http));
 }
 
-static int start(struct sandbox_verb *v, struct err *err) {
-        const struct sandbox_options o = { .no_controllers = !v->flags.controllers,
-                                           .events = true,
-                                           .pod_ready_ms = v->flags.pod_ready_ms };
-        int r = add_users(v, err);
+static bool is_quantity(struct str text) {
+        const struct value v = { .kind = VALUE_STRING, .text = text };
 
+        return quantity_equal(&v, &v) && text.p[0] != '-';
+}
+
+static int check_nodes(const struct flags *f, struct err *err) {
+        const struct {
+                const char *name;
+                struct str text;
+        } sizes[] = { { "cpu", f->node_cpu }, { "memory", f->node_memory } };
+
+        if (f->nodes == 0 &&
+            (f->zones || f->node_gpu || !str_eqc(f->node_cpu, "1000") || !str_eqc(f->node_memory, "4Ti")))
+                return err_set(err, ERR_INVAL, "--zones and --node-… say what --nodes are like: give it too");
+        for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+                if (!is_quantity(sizes[i].text))
+                        return err_set(err, ERR_INVAL, "--node-%s %.*s: not a quantity", sizes[i].name,
+                                       STR_FMT(sizes[i].text));
+        return 0;
+}
+
+static struct sandbox_options options_of(const struct flags *f) {
+        return (struct sandbox_options){
+                .no_controllers = !f->controllers,
+                .events = true,
+                .pod_ready_ms = f->pod_ready_ms,
+                .nodes = { .count = (unsigned)f->nodes,
+                           .zones = (unsigned)f->zones,
+                           .gpu = (unsigned)f->node_gpu,
+                           .cpu = f->node_cpu,
+                           .memory = f->node_memory },
+        };
+}
+
+static int start(struct sandbox_verb *v, struct err *err) {
+        const struct sandbox_options o = options_of(&v->flags);
+        int r = check_nodes(&v->flags, err);
+
+        if (r == 0)
+                r = add_users(v, err);
         if (r < 0)
                 return r;
         raise_file_limit();

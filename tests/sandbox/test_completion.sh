@@ -62,7 +62,7 @@ both_know_every_flag() {
 		zsh_offers "truce $verb --"
 		assert_eq "$(lines --help "$(flags_of "$verb")" | LC_ALL=C sort)" "$(grep -v '^--no-' <<<"$OUT")" "flags of $verb, zsh"
 	done
-	bash_offers truce sandbox --no
+	bash_offers truce sandbox --no-
 	assert_eq --no-controllers "$OUT"
 	bash_offers truce version --
 	assert_eq --help "$OUT"
