@@ -213,7 +213,7 @@ static void judge_member_by_member(struct planner *p, struct group *g) {
                 fail_group(p, g, &f);
         else if (f.trouble == TROUBLE_MEMBER)
                 fail_members(p, g);
-        else if (!g->complete && !g->own)
+        else if (!g->complete && !g->whole && !g->own)
                 g->fate = FATE_ROLL; /* nobody knows any more how to make the rest of it */
 }
 
