@@ -110,7 +110,8 @@ static int64_t freed_ms(const struct planner *p, const struct group *g) {
         if (g->live && g->fate == FATE_STAY)
                 return g->created_ms > r->yielded_ms ? g->created_ms : r->yielded_ms;
         if (!g->count && plan_is_staged(p, plan_target_of(p, g)->t.size))
-                return r->yielded_ms + SETTLE_MS; /* it is not made anew before its turn: nobody knows when its pods went */
+                return r->yielded_ms +
+                       SETTLE_MS; /* it is not made anew before its turn: nobody knows when its pods went */
         /* A member that never ends must not keep all others from what they wait for. */
         return p->now_ms - r->yielded_ms < p->s->options.gang_timeout_ms ? INT64_MAX : r->yielded_ms;
 }
