@@ -16,6 +16,7 @@ struct cluster_kind {
         struct map *live;  /* "namespace/name" → struct live */
         struct map *unread; /* "namespace/name" → anything: its newest state cannot be read */
         enum cluster_scope scope;
+        bool synced;       /* as its watch told last */
         unsigned list;     /* number of the newest LIST */
         uint64_t list_epoch; /* the cluster's epoch when that LIST began */
         struct err err;
@@ -433,8 +434,10 @@ static void on_state(void *ctx, const struct kube_watch_state *state) {
                 k->cluster->hooks.back(k->cluster->ctx);
         if (state->not_served)
                 cluster_discover(k->cluster, drop_unserved, k->cluster);
-        if (state->err.code || had_failed)
+        /* The end of the first list of a watch is told before it counts as synced. */
+        if (state->err.code || had_failed || state->synced != k->synced)
                 k->cluster->hooks.kind_changed(k->cluster->ctx, k);
+        k->synced = state->synced;
         if (!state->err.code && state->phase == KUBE_WATCH_STREAMING)
                 wake_others(k);
 }
@@ -467,6 +470,7 @@ static void start_watch(struct cluster_kind *k) {
 
         if (k->scope == CLUSTER_TRACKED)
                 spec.watch_label_selector = buf_str(&k->cluster->label_selector);
+        k->synced = false;
         k->watch = kube_watch_new(k->cluster->client, &spec, &watch_handler, k);
 }
 
