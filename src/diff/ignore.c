@@ -74,7 +74,8 @@ static bool go_to_item(const struct gathering *g, struct place *at, int64_t inde
         if (index < 0 || index >= count)
                 return false;
         const struct value *item = at->value->list.items[index];
-        if (!path_item_element(item, at->type, g->a, &e))
+        /* Its key means the first item that carries it: in a list that nobody checked that may be another one. */
+        if (!path_item_element(item, at->type, g->a, &e) || path_item_find(at->value, &e, at->type, NULL) != item)
                 e = (struct path_element){ .kind = PATH_INDEX, .index = index };
         *at = (struct place){ item, schema_item(at->type), field_path_join(g->a, at->path, e) };
         return true;
