@@ -45,8 +45,11 @@ static void on_changed(void *ctx, const struct cluster_kind *kind, struct str id
         if (live && manifest_is_crd(r->group, r->kind) && (agent_defines_scaler(id) || agent_defines_groups(agent, id)))
                 agent_scaler_is_coming(agent, id);
         agent_groups_see(agent, r, id, live);
-        for (size_t i = 0; i < agent->count; i++)
+        for (size_t i = 0; i < agent->count; i++) {
                 app_live_changed(agent->entries[i].app, id, live);
+                if (app_is_storage_class(r->group, r->kind))
+                        app_storage_class_changed(agent->entries[i].app);
+        }
 }
 
 static void on_dropped(void *ctx, const struct cluster_kind *kind, struct str id) {

@@ -261,6 +261,9 @@ void app_others_changed(struct app *app);
 void app_others_pruned(struct app *app);
 /* Kinds or discovery changed. */
 void app_kinds_changed(struct app *app);
+/* A StorageClass came or went: claims may be well without a volume, or not. */
+void app_storage_class_changed(struct app *app);
+bool app_is_storage_class(struct str group, struct str kind);
 /* The API server can be reached again, say its watches: what failed only for that is tried within a second. */
 void app_server_is_back(struct app *app);
 

@@ -170,11 +170,21 @@ static const struct live *live_of(const struct item *item) {
                        : NULL;
 }
 
-/* Tells versions of an object apart; 0 is none. */
-static uint64_t version_of(const struct live *live) {
+static uint64_t number_of(const char *text) {
         static const struct hash_key no_key;
 
-        return hash128(&no_key, str_from(live->uid)).lo ^ hash128(&no_key, str_from(live->rv)).lo;
+        return hash128(&no_key, str_from(text)).lo;
+}
+
+/* Tells versions of an object apart, and of what else its rule sees; 0 is none. */
+static uint64_t version_of(const struct item *item, const struct live *live) {
+        const struct live *class = item_storage_class(item, live);
+
+        return number_of(live->uid) ^ number_of(live->rv) ^ (class ? number_of(class->uid) : 0);
+}
+
+static struct str text_of(const struct live *live) {
+        return live ? (struct str){ live->text, live->text_bytes } : (struct str){ 0 };
 }
 
 static struct judge_input input_of(struct judge_ticket *t) {
@@ -186,9 +196,10 @@ static struct judge_input input_of(struct judge_ticket *t) {
                 app_kick(item->app);
                 return (struct judge_input){ 0 };
         }
-        item->health.asked = version_of(live);
+        item_want_storage_class(item, live);
+        item->health.asked = version_of(item, live);
         item->health.answers_write = item->health.written;
-        return (struct judge_input){ { live->text, live->text_bytes }, item->health.applied_ms };
+        return (struct judge_input){ text_of(live), text_of(item_storage_class(item, live)), item->health.applied_ms };
 }
 
 static void judged(struct judge_ticket *t, const struct judgement *j) {
@@ -237,12 +248,12 @@ static bool says_nothing(struct item *item, const struct live *live) {
         if (!h->sought)
                 h->has_rule = judge_has_rule(item->app->env.judge, gvk.group, gvk.kind);
         h->sought = true;
-        return !h->has_rule && !live->deleting && !json_member((struct str){ live->text, live->text_bytes }, STR("status")).n;
+        return !h->has_rule && !live->deleting && !json_member(text_of(live), STR("status")).n;
 }
 
 static void look_at_live(struct item *item, const struct live *live) {
         struct item_health *h = &item->health;
-        uint64_t version = version_of(live);
+        uint64_t version = version_of(item, live);
         bool under_way = h->ticket.slot && !h->ticket.waits;
 
         if (h->known && !h->judged && h->settle.shown == HEALTH_MISSING)

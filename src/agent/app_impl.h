@@ -348,6 +348,13 @@ void app_look_at_health(struct app *app);
 bool app_health_is_awaited(struct app *app);
 /* A write of ours was answered. */
 void item_note_applied(struct item *item);
+
+/* --- app_claims.c: StorageClasses, of which the health of claims depends -------------------------------------------- */
+
+/* What the rule of its live object would like to see; NULL: nothing, or it is not known (yet). */
+const struct live *item_storage_class(const struct item *item, const struct live *live);
+/* From now on StorageClasses are read, should that object's rule like to see one. */
+void item_want_storage_class(struct item *item, const struct live *live);
 /* What Git says of it may be another. */
 void item_count_health(struct item *item);
 void item_forget_health(struct item *item);

@@ -100,8 +100,9 @@ static void judge_one(struct job *job, struct judge_slot *slot) {
         struct health *h = &slot->answer.health;
 
         slot->was_judged = true;
-        if (json_parse(slot->input.text, a, &q.object, NULL) < 0)
-                abort(); /* the text is of our own making */
+        if (json_parse(slot->input.text, a, &q.object, NULL) < 0 ||
+            (slot->input.class.n && json_parse(slot->input.class, a, &q.storage_class, NULL) < 0))
+                abort(); /* the texts are of our own making */
         q.object = mask_if_secret(q.object, a); /* what a rule says is shown */
         slot->answer.publishes_generation = health_publishes_generation(q.object);
         health_judge(job->rules, &q, a, h);
@@ -210,6 +211,7 @@ static struct job *fill(struct judge *j) {
                         continue;
                 bytes += input.text.n;
                 input.text = arena_str(job->arena, input.text);
+                input.class = arena_str(job->arena, input.class);
                 *slot = (struct judge_slot){ .ticket = t, .input = input };
                 t->slot = slot;
                 job->count++;

@@ -36,6 +36,7 @@ struct judge_ticket {
 /* What is asked. */
 struct judge_input {
         struct str text;    /* the live object as JSON; empty: there is nothing to be judged any more */
+        struct str class;   /* the StorageClass of a claim as JSON; empty: it is not known, or no matter */
         int64_t applied_ms; /* as in struct health_question */
 };
 

@@ -16,6 +16,8 @@
 #include "diff/mask.h"
 
 #define OUT_MAX_BYTES (256 * 1024 * 1024)
+#define CLASS_GROUP   "storage.k8s.io"
+#define CLASS_KIND    "StorageClass"
 
 static const char *const outputs[] = { "table", "json", "yaml", NULL };
 static const struct option_def health_options[] = {
@@ -58,7 +60,7 @@ static void say_printed(void *ctx, struct str line) {
 void health_verb_judge(const struct health_verb *v, const struct value *object, int64_t now_ms, struct arena *a,
                        struct health *ret) {
         struct health_question q = { .object = mask_if_secret(object, a), .now_ms = now_ms, .guard = v->flags.guard,
-                                     .print = say_printed };
+                                     .print = say_printed, .storage_class = v->class };
 
         health_judge(v->session.config->health, &q, a, ret);
 }
@@ -97,6 +99,19 @@ static int check_object(const struct objects_item *item, struct err *err) {
         return 0;
 }
 
+/* The StorageClass that the object's rule would like to see, should it be among them. */
+static const struct value *find_class(const struct objects *o, const struct value *object) {
+        struct str name = health_storage_class(object);
+
+        for (size_t i = 0; name.n && i < o->count; i++) {
+                struct health_row row = health_row_of(o->items[i].value);
+
+                if (str_eqc(row.group, CLASS_GROUP) && str_eqc(row.kind, CLASS_KIND) && str_eq(row.name, name))
+                        return o->items[i].value;
+        }
+        return NULL;
+}
+
 static int judge_objects(struct health_verb *v, const struct objects *o, struct err *err) {
         struct health_row *rows = arena_alloc(o->arena, (o->count + 1) * sizeof *rows);
 
@@ -107,6 +122,7 @@ static int judge_objects(struct health_verb *v, const struct objects *o, struct 
                         return r;
                 rows[i] = health_row_of(o->items[i].value);
                 rows[i].file = o->items[i].file;
+                v->class = find_class(o, o->items[i].value);
                 health_verb_judge(v, o->items[i].value, health_verb_now_ms(), o->arena, &rows[i].health);
                 v->bad |= health_view_is_bad(rows[i].health.code);
         }
@@ -128,6 +144,12 @@ static int judge_files(struct health_verb *v, struct err *err) {
 }
 
 /* ---- an object of the cluster ---- */
+
+struct asking {
+        struct health_verb *v;
+        void (*done)(void *ctx);
+        void *ctx;
+};
 
 static void on_discovered(void *ctx, struct kube_discovery *d, const struct err *err) {
         struct health_verb *v = ctx;
@@ -158,6 +180,32 @@ static int locate(struct health_verb *v, struct err *err) {
         return 0;
 }
 
+static void on_class(void *ctx, const struct kube_result *result) {
+        struct asking *asking = ctx;
+        struct health_verb *v = asking->v;
+
+        v->class_op = NULL;
+        if (!result->err.code)
+                json_parse(result->body, v->arena, &v->class, NULL);
+        asking->done(asking->ctx);
+}
+
+bool health_verb_ask(struct health_verb *v, const struct value *object, void (*done)(void *ctx), void *ctx) {
+        struct asking *asking = arena_alloc(v->arena, sizeof *asking);
+        struct str name = health_storage_class(object);
+        const struct kube_location at = { .group = STR(CLASS_GROUP), .version = STR("v1"), .plural = STR("storageclasses"),
+                                          .name = arena_str(v->arena, name) };
+
+        if (!name.n || str_eq(name, v->class_name))
+                return name.n && v->class_op;
+        *asking = (struct asking){ v, done, ctx };
+        kube_op_cancel(v->class_op);
+        v->class_name = at.name;
+        v->class = NULL;
+        v->class_op = kube_client_get(v->client, &at, 0, on_class, asking);
+        return true;
+}
+
 static void on_object(void *ctx, const struct kube_result *result) {
         struct health_verb *v = ctx;
 
@@ -165,6 +213,10 @@ static void on_object(void *ctx, const struct kube_result *result) {
         if (!result->err.code)
                 json_parse(result->body, v->arena, &v->object, &v->err);
         loop_stop(v->session.loop);
+}
+
+static void stop(void *loop) {
+        loop_stop(loop);
 }
 
 static int judge_live(struct health_verb *v, struct err *err) {
@@ -176,6 +228,8 @@ static int judge_live(struct health_verb *v, struct err *err) {
                 *err = v->err;
                 return err->code;
         }
+        if (health_verb_ask(v, v->object, stop, v->session.loop))
+                loop_run(v->session.loop);
         row = health_row_of(v->object);
         health_verb_judge(v, v->object, health_verb_now_ms(), v->arena, &row.health);
         v->bad = health_view_is_bad(row.health.code);

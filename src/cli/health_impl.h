@@ -27,12 +27,20 @@ struct health_verb {
         const struct kube_resource *resource;
         struct kube_location at;
         const struct value *object;
+        struct str class_name;  /* of the StorageClass that was asked for; empty: none was */
+        const struct value *class; /* NULL: it is not known */
+        struct kube_op *class_op;
         struct err err;
         bool bad;               /* worse than Suspended was printed, or printed last */
 };
 
 /* Unix time, in ms. */
 int64_t health_verb_now_ms(void);
+/*
+ * The StorageClass that the object's rule would like to see is asked for, each once: done(ctx) when the answer is there. False:
+ * there is nothing to ask for. Without the right to read it the object is judged without.
+ */
+bool health_verb_ask(struct health_verb *v, const struct value *object, void (*done)(void *ctx), void *ctx);
 void health_verb_judge(const struct health_verb *v, const struct value *object, int64_t now_ms, struct arena *a,
                        struct health *ret);
 

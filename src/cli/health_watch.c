@@ -119,6 +119,8 @@ static void judge(void *ctx) {
                         return;
                 }
                 object = complete(w, object, a);
+                if (health_verb_ask(w->v, object, judge, w))
+                        return;
                 row = health_row_of(object);
                 health_verb_judge(w->v, object, now_ms, a, &row.health);
         }

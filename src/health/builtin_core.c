@@ -4,6 +4,7 @@
 
 #define SELECTED_NODE "volume.kubernetes.io/selected-node"
 #define PROVISIONER   "volume.kubernetes.io/storage-provisioner"
+#define OLD_CLASS     "volume.beta.kubernetes.io/storage-class" /* counts before the field, where it is set */
 
 /*
  * A claim of a class that waits for a pod is not bound until one uses it, which may never be: fine, when that is known.
@@ -11,11 +12,29 @@
  */
 static bool waits_for_pod(const struct rule *r) {
         return str_eqc(rule_text(r->q->storage_class, "volumeBindingMode"), "WaitForFirstConsumer") &&
-               rule_annotation(r, SELECTED_NODE).n == 0;
+               health_storage_class(r->object).n > 0;
+}
+
+static struct str class_of(const struct value *claim) {
+        const struct value *annotations = value_path(claim, "metadata", "annotations", NULL);
+        struct str old = rule_text(annotations, OLD_CLASS);
+
+        return old.n > 0 ? old : rule_text(value_getc(claim, "spec"), "storageClassName");
+}
+
+struct str health_storage_class(const struct value *object) {
+        const struct value *annotations = value_path(object, "metadata", "annotations", NULL);
+        bool waits = str_eqc(rule_text(object, "kind"), "PersistentVolumeClaim") &&
+                     str_eqc(rule_text(object, "apiVersion"), "v1") &&
+                     str_eqc(rule_text(value_getc(object, "status"), "phase"), "Pending") &&
+                     rule_text(annotations, SELECTED_NODE).n == 0 &&
+                     rule_text(value_getc(object, "spec"), "volumeName").n == 0;
+
+        return waits ? class_of(object) : (struct str){ 0 };
 }
 
 static void judge_pending(const struct rule *r) {
-        const char *class = rule_word(r, rule_text(r->spec, "storageClassName"));
+        const char *class = rule_word(r, class_of(r->object));
 
         if (waits_for_pod(r))
                 rule_say(r, HEALTH_HEALTHY, "waits for the first pod that uses it");

@@ -77,6 +77,11 @@ struct health_question {
         int64_t applied_ms;                /* Unix time of our last write to it; 0: none known */
         const struct value *storage_class; /* of a PersistentVolumeClaim; NULL: not known */
 };
+/*
+ * The name of the StorageClass that the rule of a live object would like to see: of a PersistentVolumeClaim that is Pending
+ * and that neither a pod nor a volume is chosen for, as far as it tells. Empty: none. Borrowed from the object.
+ */
+struct str health_storage_class(const struct value *object);
 /* Never fails: a rule that does is Unknown, with its error as the message. */
 void health_judge(struct health_rules *r, const struct health_question *q, struct arena *a, struct health *ret);
 

@@ -133,6 +133,45 @@ objects_of_files_are_judged_without_a_cluster() {
 	assert_eq ConfigMap "$(BODY=$OUT field 2.kind)"
 }
 
+claim() { # ANNOTATIONS SPEC
+	cat <<-END
+		{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "annotations": {$1}},
+		"spec": {$2, "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}, "status": {"phase": "Pending"}}
+	END
+}
+
+storage_class() {
+	echo '{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "late"},
+		"provisioner": "disks.example.com", "volumeBindingMode": "WaitForFirstConsumer"}'
+}
+
+# The StorageClass says so: of the cluster, or of the files.
+a_claim_that_waits_for_its_first_pod_is_healthy() {
+	claim '' '"storageClassName": "late"' >"$WORK/claim.yaml"
+	offline -f "$WORK/claim.yaml"
+	ends_with 1
+	says 'storage class late has no volume for it'
+	storage_class >"$WORK/class.yaml"
+	offline -f "$WORK/claim.yaml" -f "$WORK/class.yaml"
+	ends_with 0
+	says 'waits for the first pod that uses it'
+	api POST /api/v1/namespaces/shop/persistentvolumeclaims \
+		"$(claim '"volume.beta.kubernetes.io/storage-class": "late"' '"storageClassName": ""')"
+	assert_eq 201 "$CODE"
+	health pvc/data -n shop
+	ends_with 1
+	api POST /apis/storage.k8s.io/v1/storageclasses "$(storage_class)"
+	assert_eq 201 "$CODE"
+	health pvc/data -n shop
+	ends_with 0
+	says 'waits for the first pod that uses it'
+	"$TRUCE" health pvc/data -n shop --watch --kubeconfig "$KUBECONFIG" >"$WORK/watch" 2>&1 &
+	WATCH_PID=$!
+	wait_until 20 seen '  Healthy  .*waits for the first pod'
+	kill -INT "$WATCH_PID"
+	wait "$WATCH_PID" || fail 'exit status after what was seen last'
+}
+
 # The folder of a group for that of the rules.
 a_rule_without_its_group_is_told() {
 	offline -f "$WORK/queues.yaml" --health-dir "$WORK/rules/shop.example.io"
@@ -247,7 +286,8 @@ a_watch_begins_with_what_is_missing() {
 
 begin
 run_cases an_object_of_the_cluster_is_judged what_is_not_well_ends_with_1 what_is_not_there_cannot_be_judged \
-	objects_of_files_are_judged_without_a_cluster a_rule_without_its_group_is_told what_a_rule_prints_goes_to_standard_error \
+	objects_of_files_are_judged_without_a_cluster a_claim_that_waits_for_its_first_pod_is_healthy \
+	a_rule_without_its_group_is_told what_a_rule_prints_goes_to_standard_error \
 	nothing_of_a_secret_is_shown rules_of_argocd_cm_are_honoured a_rule_that_fails_is_named_with_its_line \
 	what_is_no_object_is_told each_change_is_printed_until_interrupted a_watch_begins_with_what_is_missing
 sandbox_end

@@ -185,8 +185,123 @@ static void a_rule_shows_nothing_of_a_secret(void **state) {
         end(&w);
 }
 
+/* --- claims ------------------------------------------------------------------------------------------------------ */
+
+#define CLAIM                                                                                                          \
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: slow}\n"
+#define PATH_CLAIM   "/api/v1/namespaces/shop/persistentvolumeclaims/data"
+#define CLASSES      "/apis/storage.k8s.io/v1/storageclasses"
+#define NOBODY_KNOWS "pvc/data: not bound: no pod uses it yet, or storage class slow has no volume for it"
+
+static void put(struct world *w, const char *path, const char *text) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *object;
+
+        assert_int_equal(json_parse(str_from(text), a, &object, NULL), 0);
+        twin_store(&w->twin, str_from(path), object, a);
+}
+
+static void put_class(struct world *w, const char *mode) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+
+        put(w, CLASSES "/slow",
+            arena_strf(a, "{\"apiVersion\":\"storage.k8s.io/v1\",\"kind\":\"StorageClass\","
+                          "\"metadata\":{\"name\":\"slow\"},\"volumeBindingMode\":\"%s\"}", mode).p);
+}
+
+static void set_phase(struct world *w, const char *phase) {
+        static const struct str keys[] = { STR("status"), STR("phase") };
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *object;
+
+        assert_int_equal(json_parse(str_from(map_find(w->twin.objects, STR(PATH_CLAIM))), a, &object, NULL), 0);
+        twin_store(&w->twin, STR(PATH_CLAIM), value_with_path(a, object, keys, ARRAY_LEN(keys), value_stringc(a, phase)), a);
+}
+
+static void begin_with_claim(struct world *w) {
+        prepare(w, CLAIM);
+        script_serve_discovery(w->twin.script, "v1 ConfigMap configmaps namespaced cm\nv1 Secret secrets namespaced\n"
+                                               "v1 Namespace namespaces cluster ns\n"
+                                               "v1 PersistentVolumeClaim persistentvolumeclaims namespaced pvc\n"
+                                               "storage.k8s.io/v1 StorageClass storageclasses cluster sc\n");
+        start_agent(w);
+        loop_run_for(w->loop, A_WHILE_MS);
+}
+
+/* argo-cd#12840: who waits for it to be healthy before a pod is made waits for ever. */
+static void a_claim_that_waits_for_its_first_pod_is_healthy(void **state) {
+        struct world w;
+
+        (void)state;
+        begin_with_claim(&w);
+        put_class(&w, "WaitForFirstConsumer");
+        set_phase(&w, "Bound");
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_int_equal(script_count(w.twin.script, KUBE_GET, CLASSES "*"), 0); /* nobody asks for it */
+        set_phase(&w, "Pending");
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_health(&w, HEALTH_HEALTHY, "");
+        set_phase(&w, "Lost");
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_health(&w, HEALTH_DEGRADED, "pvc/data: its volume  is lost");
+        end(&w);
+}
+
+static void a_storage_class_that_comes_later_counts(void **state) {
+        struct world w;
+
+        (void)state;
+        begin_with_claim(&w);
+        set_phase(&w, "Pending");
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_health(&w, HEALTH_PROGRESSING, NOBODY_KNOWS);
+        put_class(&w, "WaitForFirstConsumer");
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_health(&w, HEALTH_HEALTHY, "");
+        end(&w);
+}
+
+static void a_claim_of_a_class_that_binds_at_once_waits_for_its_volume(void **state) {
+        struct world w;
+
+        (void)state;
+        begin_with_claim(&w);
+        put_class(&w, "Immediate");
+        set_phase(&w, "Pending");
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_health(&w, HEALTH_PROGRESSING, NOBODY_KNOWS);
+        end(&w);
+}
+
+/* As if nobody knew of classes; everything else goes on. */
+static void without_the_right_to_read_classes_a_claim_is_judged_without(void **state) {
+        static const struct script_answer forbidden = {
+                .status = 403,
+                .body = STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":\"Forbidden\","
+                            "\"message\":\"storageclasses.storage.k8s.io is forbidden\",\"code\":403}"),
+        };
+        struct world w;
+
+        (void)state;
+        begin_with_claim(&w);
+        put_class(&w, "WaitForFirstConsumer");
+        script_on(w.twin.script, KUBE_GET, CLASSES "*", &forbidden);
+        set_phase(&w, "Pending");
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_health(&w, HEALTH_PROGRESSING, NOBODY_KNOWS);
+        assert_int_equal(app_sync_status(agent_app(w.agent, 0)), APP_SYNCED);
+        set_phase(&w, "Bound");
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_health(&w, HEALTH_HEALTHY, "");
+        end(&w);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_claim_that_waits_for_its_first_pod_is_healthy),
+                cmocka_unit_test(a_storage_class_that_comes_later_counts),
+                cmocka_unit_test(a_claim_of_a_class_that_binds_at_once_waits_for_its_volume),
+                cmocka_unit_test(without_the_right_to_read_classes_a_claim_is_judged_without),
                 cmocka_unit_test(an_event_that_overtakes_its_answer_is_judged),
                 cmocka_unit_test(what_no_rule_is_about_is_not_judged),
                 cmocka_unit_test(what_exists_is_not_missing),
