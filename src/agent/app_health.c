@@ -267,7 +267,7 @@ static void look_at_live(struct item *item, const struct live *live) {
         }
         if (!judge_has(&h->ticket))
                 item->app->health.pending++;
-        judge_hand_in(item->app->env.judge, &h->ticket);
+        judge_hand_in(item->app->env.judge, &h->ticket, item->desired->gvk.group, item->desired->gvk.kind);
 }
 
 /* What Git wants and truce does not make counts only as what it is, if it is there. */

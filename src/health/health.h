@@ -48,6 +48,7 @@ struct health {
         bool terminal;         /* a Degraded that does not go away by itself: shown at once (health/settle.h) */
         int64_t again_ms;      /* look again at this Unix time, as a deadline passes; 0: only when the object changes */
         enum err_code failure; /* the rule failed (code is UNKNOWN): INVAL, TIMEOUT, LIMIT; OK: it did not */
+        uint64_t work_ns;      /* of its script, as struct lua_call has it; 0: it has none, or it was not run */
 };
 
 /* What people's annotations say about an object in its application. */

@@ -39,6 +39,7 @@ void health_judge(struct health_rules *r, const struct health_question *q, struc
         }
         if (answer != GUARD_SAYS)
                 ask_rule(r, &judge, q, object, a, &health);
+        guarded.work_ns = health.work_ns;
         *ret = answer == GUARD_SAYS || (answer == GUARD_NOT_HEALTHY && health.code == HEALTH_HEALTHY) ? guarded
                                                                                                       : health;
 }

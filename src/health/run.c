@@ -126,6 +126,7 @@ void rules_run(struct health_rules *r, struct lua_rule *rule, const struct rule 
                 .coverage = judged->q->coverage,
                 .print = judged->q->print,
                 .print_ctx = judged->q->print_ctx,
+                .work_ns = &judged->h->work_ns,
         };
         struct err err = { 0 };
         int q;

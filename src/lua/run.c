@@ -4,7 +4,8 @@
 #include "base/limits.h"
 
 /* Instructions between two looks at the clock: some 10 µs. */
-#define RUN_INTERVAL 1000
+#define RUN_INTERVAL      1000
+#define RUN_INTERVAL_WORK 10000
 /* The same for each byte of the longest string: an instruction needs up to 10 ns a byte. */
 #define RUN_INTERVAL_BYTES      (1024 * 1024)
 #define RUN_FIRST_COLLECT_BYTES (2 * 1024 * 1024)
@@ -58,6 +59,7 @@ void run_leave(struct run *r, enum err_code code) {
 void run_check_time(struct run *r) {
         int64_t now_ns = r->clock_ns(CLOCK_MONOTONIC), left_ns;
 
+        r->work_before += r->work;
         r->work = 0;
         if (now_ns < r->look_ns)
                 return;
@@ -196,6 +198,7 @@ static void hook(lua_State *L, lua_Debug *ar) {
                 cover(r, L, ar);
                 return;
         }
+        r->work += RUN_INTERVAL_WORK;
         run_check_time(r);
         if (r->collect)
                 collect(r, L);
@@ -304,6 +307,8 @@ int run_by_clock(const struct lua_call *call, int64_t (*clock_ns)(clockid_t cloc
         else
                 result = explain_end(&r, err);
         memory_done(&r.memory);
+        if (call->work_ns)
+                *call->work_ns = r.work_before + r.work;
         if (result == 0)
                 *ret = r.result;
         return result;

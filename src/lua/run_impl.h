@@ -52,6 +52,7 @@ struct run {
         int64_t cpu_begin_ns, max_ns;
         int64_t look_ns;         /* of the wall; it cannot be out of time before */
         uint64_t work;           /* about ns since the clock was looked at */
+        uint64_t work_before;    /* and until then */
         size_t longest_bytes;    /* of all strings */
         size_t collect_at_bytes; /* of memory in use */
         bool collect;            /* at the next instruction */

@@ -77,6 +77,11 @@ struct lua_call {
          */
         int64_t max_ms;
         struct lua_coverage *coverage;             /* NULL: none */
+        /*
+         * About the nanoseconds of work that it was, also of one that failed: instructions, blocks and bytes are counted, not
+         * time, so that the same script makes the same of the same object on any machine. NULL: nobody asks.
+         */
+        uint64_t *work_ns;
         void (*print)(void *ctx, struct str line); /* what the script prints, a line at a time; NULL: dropped */
         void *print_ctx;
 };

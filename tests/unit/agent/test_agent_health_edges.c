@@ -243,7 +243,7 @@ static void a_claim_that_waits_for_its_first_pod_is_healthy(void **state) {
         assert_health(&w, HEALTH_HEALTHY, "");
         set_phase(&w, "Lost");
         loop_run_for(w.loop, A_WHILE_MS);
-        assert_health(&w, HEALTH_DEGRADED, "pvc/data: its volume  is lost");
+        assert_health(&w, HEALTH_DEGRADED, "pvc/data: its volume is lost");
         end(&w);
 }
 
