@@ -16,11 +16,11 @@
 #define KNOWN_HOSTS_KEY "ssh_known_hosts"
 #define MAX_KEY_TYPE_BYTES 64
 
-/* The line of the file in which byte `at` of a member's text stands; 0 where there are no lines. */
+/* The line of the file in which byte `at` of a member's text stands, or the text begins; 0 where there are no lines. */
 static uint32_t line_at(const struct value_member *m, size_t at) {
-        uint32_t line = config_line_before(m);
+        uint32_t line = config_line_before(m->value);
 
-        if (!line)
+        if (!line || m->value->layout == VALUE_FOLDED)
                 return m->line;
         for (size_t i = 0; i < at; i++)
                 line += m->value->text.p[i] == '\n';

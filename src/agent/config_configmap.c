@@ -148,10 +148,9 @@ static const struct value *given_by_key(const struct reader *r, const char *pref
 
 static void read_nested_customization(struct reader *r, const struct value_member *m, const struct customization *c,
                                       const char *where, uint32_t line_before, struct kind_key key) {
-        struct value_member here = *m;
+        struct value_member here = config_member_in(r, m, line_before);
         const struct value *value = m->value;
 
-        here.line = line_before + m->line;
         where = arena_strf(r->a, "%s: %s", where, c->type).p;
         if (value_is(m->value, VALUE_STRING))
                 value = config_yaml_in(r, &here, where, &line_before);
@@ -188,10 +187,9 @@ static void read_libs(struct reader *r, const struct value_member *m) {
 /* The member `lua` of `kind`, both of the older form. */
 static void read_nested_health(struct reader *r, const struct value *kind, const struct value_member *lua, const char *where,
                                uint32_t line_before, struct kind_key key) {
-        struct value_member here = *lua;
+        struct value_member here = config_member_in(r, lua, line_before);
         bool open = is_true(value_getc(kind, "health.lua.useOpenLibs")) || is_true(value_getc(kind, "useOpenLibs"));
 
-        here.line = line_before + lua->line;
         if (!value_is(lua->value, VALUE_NULL) && !given_by_key(r, HEALTH, key))
                 config_read_health(r, &here, arena_strf(r->a, "%s: health.lua", where).p, key.group, key.kind, open);
 }

@@ -14,6 +14,9 @@
  */
 #include "agent/config_impl.h"
 
+/* Lines of a script that is quoted or folded are none of the file: "argocd-cm.yaml:7, script:2: …". */
+#define SCRIPT ", script"
+
 static void add(struct config *c, const struct config_health *rule) {
         struct config_health *all = config_grow(c, c->healths.rules, c->healths.count, sizeof *all);
 
@@ -23,11 +26,10 @@ static void add(struct config *c, const struct config_health *rule) {
 
 void config_read_health(struct reader *r, const struct value_member *m, const char *where, struct str group,
                         struct str kind, bool open_libs) {
-        uint32_t line_before = config_line_before(m);
-        bool has_lines = r->o->line > 0;
+        bool has_lines = r->o->line > 0, is_folded = m->value->layout == VALUE_FOLDED;
+        uint32_t first = has_lines ? config_line_before(m->value) + 1 : 0;
         struct config_health rule = {
-                .group = group, .kind = kind, .open_libs = open_libs,
-                .place = { r->o->file, has_lines ? line_before + 1 : 0 },
+                .group = group, .kind = kind, .open_libs = open_libs, .place = { r->o->file, first },
         };
 
         if (!value_is(m->value, VALUE_STRING)) {
@@ -37,10 +39,13 @@ void config_read_health(struct reader *r, const struct value_member *m, const ch
         if (!str_trim(m->value->text).n)
                 return;
         rule.lua = (struct lua_source){
-                .text = m->value->text, .line = has_lines ? line_before + 1 : 1,
-                /* An object of the cluster has no lines: those of the script are told with the key. */
-                .name = has_lines ? r->o->file : arena_strf(r->a, "%.*s: %s", STR_FMT(r->o->file), where),
+                .text = m->value->text, .line = has_lines && !is_folded ? first : 1, .name = r->o->file,
         };
+        /* An object of the cluster has no lines: those of the script are told with the key. */
+        if (!has_lines)
+                rule.lua.name = arena_strf(r->a, "%.*s: %s", STR_FMT(r->o->file), where);
+        else if (is_folded)
+                rule.lua.name = arena_strf(r->a, "%.*s:%u" SCRIPT, STR_FMT(r->o->file), first);
         add(r->c, &rule);
 }
 
@@ -104,8 +109,13 @@ static void tell_broken(struct config *c, const struct config_health *rule, cons
                 struct str rest = str_sub(text, before.n, text.n);
 
                 if (str_next(&rest, ':', &number) && str_to_u64(number, &line) && line <= UINT32_MAX) {
-                        place.line = (uint32_t)line;
+                        bool is_known = str_eq(rule->lua.name, place.file);
+
+                        place.line = is_known ? (uint32_t)line : place.line;
                         text = str_trim(rest);
+                        if (!is_known)
+                                text = arena_strf(c->arena, "line %llu of the script: %.*s", (unsigned long long)line,
+                                                  STR_FMT(text));
                 }
         }
         complain(c, CONFIG_ERROR, place, arena_strf(c->arena, "this health rule cannot be used: %.*s", STR_FMT(text)));
@@ -131,9 +141,12 @@ static bool is_of_no_kind(const struct config_health *rule) {
 }
 
 static bool is_good(struct config *c, const struct config_health *rule) {
-        struct health_source source = { rule->group, rule->kind, rule->lua, rule->open_libs };
+        struct health_source source = { .group = rule->group, .kind = rule->kind, .lua = rule->lua,
+                                        .open_libs = rule->open_libs };
         struct err err;
 
+        if (rule->place.line)
+                source.place = config_place_text(rule->place, c->arena);
         if (health_rules_add(c->health, &source, &err) == 0)
                 return true;
         tell_broken(c, rule, err.msg);

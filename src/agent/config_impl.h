@@ -67,14 +67,16 @@ void config_number(struct reader *r, const char *path, int64_t min, int64_t max,
 void config_duration(struct reader *r, const char *path, int64_t *ret_ms);
 
 /*
- * The line before the first one of a value's text: a block begins on the line after its key's, any other text on the very
- * line. 0 where there are no lines.
+ * The line before the first one of a text: a literal block begins on the line after its "|", any other text on the very
+ * line, and of one that is VALUE_FOLDED no other line is known. 0 where there are no lines.
  */
-uint32_t config_line_before(const struct value_member *m);
+uint32_t config_line_before(const struct value *text);
+/* A member of YAML that is the text of a value, with lines of the file. */
+struct value_member config_member_in(struct reader *r, const struct value_member *m, uint32_t line_before);
 
 /*
- * YAML that is the text of a value (`key: |`). Lines of the result count from `*ret_line_before` + 1 in the file. NULL: it
- * is empty, or an error was told, as `where`.
+ * YAML that is the text of a value (`key: |`). Lines of the result count from `*ret_line_before` + 1 in the file; of a text
+ * that is folded all are its first one. NULL: it is empty, or an error was told, as `where`.
  */
 const struct value *config_yaml_in(struct reader *r, const struct value_member *m, const char *where,
                                    uint32_t *ret_line_before);

@@ -215,10 +215,46 @@ void config_duration(struct reader *r, const char *path, int64_t *ret_ms) {
 
 /* Texts. */
 
-uint32_t config_line_before(const struct value_member *m) {
-        bool block = str_find(m->value->text, '\n', 0) >= 0;
+uint32_t config_line_before(const struct value *text) {
+        return text->line && text->layout != VALUE_BLOCK ? text->line - 1 : text->line;
+}
 
-        return m->line ? m->line - (block ? 0 : 1) : 0;
+struct value_member config_member_in(struct reader *r, const struct value_member *m, uint32_t line_before) {
+        struct value *value = arena_alloc(r->a, sizeof *value);
+
+        *value = *m->value;
+        value->line += line_before;
+        return (struct value_member){ .key = m->key, .value = value, .line = line_before + m->line };
+}
+
+/* The same on line 1: which line of the file a part of it stands on is not known. */
+static const struct value *in_one_line(const struct value *v, struct arena *a) {
+        struct value_list_builder list = { 0 };
+        struct value_map_builder map = { 0 };
+        struct value *copy;
+
+        for (size_t i = 0; v->kind == VALUE_LIST && i < v->list.count; i++)
+                value_list_add(&list, in_one_line(v->list.items[i], a));
+        for (size_t i = 0; v->kind == VALUE_MAP && i < v->map.count; i++)
+                value_map_add(&map, v->map.members[i].key, in_one_line(v->map.members[i].value, a), 1);
+        if (v->kind == VALUE_LIST)
+                return value_list_end(&list, a, 1);
+        if (v->kind == VALUE_MAP)
+                return value_map_end(&map, a, 1);
+        copy = arena_alloc(a, sizeof *copy);
+        *copy = *v;
+        copy->line = 1;
+        if (v->kind == VALUE_STRING)
+                copy->layout = VALUE_FOLDED;
+        return copy;
+}
+
+static void tell_broken_yaml(struct reader *r, const struct value_member *m, const char *where, uint32_t line,
+                             struct str message) {
+        if (line && m->value->layout == VALUE_FOLDED)
+                reader_error(r, m->value->line, "%s: line %u of the text: %.*s", where, line, STR_FMT(message));
+        else
+                reader_error(r, line ? config_line_before(m->value) + line : m->line, "%s: %.*s", where, STR_FMT(message));
 }
 
 const struct value *config_yaml_in(struct reader *r, const struct value_member *m, const char *where,
@@ -226,22 +262,25 @@ const struct value *config_yaml_in(struct reader *r, const struct value_member *
         const struct yaml_document *docs;
         size_t count;
         struct err err = { 0 };
+        bool is_folded = m->value->layout == VALUE_FOLDED;
 
         *ret_line_before = 0;
         if (!value_is(m->value, VALUE_STRING)) {
                 reader_error(r, m->line, "%s must be text that holds YAML, not a %s", where, value_kind_name(m->value->kind));
                 return NULL;
         }
-        *ret_line_before = config_line_before(m);
+        *ret_line_before = config_line_before(m->value);
         if (yaml_parse(m->value->text, r->a, &docs, &count, &err) < 0 || count > 1) {
                 struct str message = count > 1 ? STR("more than one document") : str_from(err.msg);
                 uint32_t line = yaml_take_line(&message);
 
-                reader_error(r, line ? *ret_line_before + line : m->line, "%s: %.*s", where, STR_FMT(message));
+                tell_broken_yaml(r, m, where, line, message);
                 return NULL;
         }
         for (size_t i = 0; count && i < docs[0].note_count; i++)
-                reader_error(r, *ret_line_before + docs[0].notes[i].line, "%s: the key \"%.*s\" is given twice", where,
-                             STR_FMT(docs[0].notes[i].key));
-        return count && !value_is(docs[0].value, VALUE_NULL) ? docs[0].value : NULL;
+                reader_error(r, is_folded ? m->value->line : *ret_line_before + docs[0].notes[i].line,
+                             "%s: the key \"%.*s\" is given twice", where, STR_FMT(docs[0].notes[i].key));
+        if (!count || value_is(docs[0].value, VALUE_NULL))
+                return NULL;
+        return is_folded ? in_one_line(docs[0].value, r->a) : docs[0].value;
 }

@@ -37,8 +37,16 @@ struct value_member {
         uint32_t line; /* of the key; 0 where there is none */
 };
 
+/* How a text's lines lie in a YAML file. */
+enum value_layout {
+        VALUE_IN_PLACE, /* on one line of the file; of other files: not known */
+        VALUE_BLOCK,    /* literal, "|": the lines after `line` */
+        VALUE_FOLDED,   /* anything else, quoted or folded: only where it begins is known */
+};
+
 struct value {
-        enum value_kind kind;
+        enum value_kind kind : 8;
+        enum value_layout layout : 8; /* of STRING */
         uint32_t line;
         union {
                 bool boolean;

@@ -193,7 +193,15 @@ static const struct value *find_flaw(const struct value *v) {
         return found;
 }
 
-static const struct value *scalar_value(struct reader *r, const struct yaml_typed *typed, uint32_t line) {
+static const struct value *text_value(struct reader *r, struct str text, uint32_t line, enum value_layout layout) {
+        struct value *v = arena_alloc(r->a, sizeof *v);
+
+        *v = (struct value){ .kind = VALUE_STRING, .layout = layout, .line = line, .text = arena_str(r->a, text) };
+        return v;
+}
+
+static const struct value *scalar_value(struct reader *r, const struct yaml_typed *typed, uint32_t line,
+                                        enum value_layout layout) {
         switch (typed->type) {
         case YAML_BOOL:
                 return value_bool(r->a, typed->boolean, line);
@@ -207,7 +215,7 @@ static const struct value *scalar_value(struct reader *r, const struct yaml_type
                 return value_number(r->a, yaml_float_text(typed->real, r->a), line);
         case YAML_TEXT:
         case YAML_TIMESTAMP:
-                return value_string(r->a, typed->text, line);
+                return text_value(r, typed->text, line, layout);
         default: {
                 struct value *null = arena_zalloc(r->a, sizeof *null);
 
@@ -253,6 +261,13 @@ static int type_scalar(struct reader *r, const yaml_event_t *event, struct yaml_
         return e < 0 ? err_wrap(r->err, e, "line %u", line) : 0;
 }
 
+static enum value_layout layout_of(const yaml_event_t *event) {
+        if (event->data.scalar.style == YAML_LITERAL_SCALAR_STYLE)
+                return VALUE_BLOCK;
+        return event->end_mark.line > event->start_mark.line || str_find(scalar_text(event), '\n', 0) >= 0 ? VALUE_FOLDED
+                                                                                                          : VALUE_IN_PLACE;
+}
+
 static int read_scalar(struct reader *r, const yaml_event_t *event, struct node *ret_node) {
         struct node *anchor = open_anchor(r, event->data.scalar.anchor);
         struct node node = { .form = FORM_SCALAR, .size = 1 };
@@ -264,7 +279,7 @@ static int read_scalar(struct reader *r, const yaml_event_t *event, struct node 
         if (e < 0)
                 return e;
 
-        node.value = scalar_value(r, &node.typed, line);
+        node.value = scalar_value(r, &node.typed, line, layout_of(event));
         /* The event's bytes go with the event. */
         if (node.value->kind == VALUE_STRING)
                 node.typed.text = node.value->text;

@@ -4,8 +4,8 @@
  * `08`, `0o17`, `1_0`, `~`, `<<`, float and bool keys, dates, BOM, UTF-16), through libyaml's event API with hard caps
  * on depth, nodes, bytes and alias expansion (base/limits.h). tests/cases/yaml holds the Go library's own answers.
  *
- * Every value carries the line it begins on, every map member the line of its key; what came through an alias or `<<`
- * carries the lines of the anchored text.
+ * Every value carries the line it begins on, a text how its lines lie in the file, every map member the line of its key;
+ * what came through an alias or `<<` carries the lines of the anchored text.
  *
  * Duplicate keys: the last one wins, as upstream, and each is reported as a note with both lines. A merged key that is
  * written out as well is no duplicate. Keys that become the same string (1 and "1") are duplicates here; upstream picks

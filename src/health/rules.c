@@ -136,7 +136,7 @@ static int check_source(const struct health_rules *r, const struct health_source
 int health_rules_add(struct health_rules *r, const struct health_source *source, struct err *err) {
         struct lua_rule rule = {
                 .pattern = join_new(source->group, source->kind),
-                .name = place_of(&source->lua),
+                .name = source->place.n ? str_dup(source->place) : place_of(&source->lua),
                 .open_libs = source->open_libs,
                 .code.source = { .text = { str_dup(source->lua.text), source->lua.text.n },
                                  .name = { str_dup(source->lua.name), source->lua.name.n },

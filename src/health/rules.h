@@ -53,7 +53,8 @@ struct health_rules;
 struct health_source {
         struct str group, kind;
         struct lua_source lua;
-        bool open_libs; /* Argo CD's useOpenLibs */
+        bool open_libs;   /* Argo CD's useOpenLibs */
+        struct str place; /* the rule's name for people; empty: the script's, with its line. Copied */
 };
 
 struct health_rules *health_rules_new(void);

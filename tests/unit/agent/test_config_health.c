@@ -71,6 +71,59 @@ static void a_broken_script_is_an_error_at_its_line(void **state) {
         assert_int_equal(f->c->healths.count, 1);
 }
 
+/* Where a script's lines are none of the file, the line on which it begins is named, and the script's own. */
+static void a_broken_script_that_is_no_literal_block_is_told_where_it_begins(void **state) {
+        struct fixture *f = *state;
+
+        must_load(f, CM HEALTH "a.io_One: >\n    local a\n\n    )\n"
+                        HEALTH "a.io_Two: \"local a\\nlocal b\\n)\\n\"\n"
+                        HEALTH "a.io_Three:\n    'local a\n\n    local b\n\n    )'\n"
+                        HEALTH "a.io_Four:\n    |\n    local a\n    )\n"
+                        HEALTH "a.io_Five: )\n"
+                        HEALTH "a.io_Six:\n    return 1\n    )\n");
+        assert_int_equal(f->c->problem_count, 6);
+        assert_non_null(strstr(problems(f), "error apps.yaml:5: this health rule cannot be used: line 2 of the script: "));
+        assert_non_null(strstr(problems(f), "error apps.yaml:9: this health rule cannot be used: line 3 of the script: "));
+        assert_non_null(strstr(problems(f), "error apps.yaml:11: this health rule cannot be used: line 3 of the script: "));
+        assert_non_null(strstr(problems(f), "error apps.yaml:19: this health rule cannot be used: unexpected symbol"));
+        assert_non_null(strstr(problems(f), "error apps.yaml:20: this health rule cannot be used: unexpected symbol"));
+        assert_non_null(strstr(problems(f), "error apps.yaml:22: this health rule cannot be used: line 1 of the script: "));
+}
+
+/* The same below resource.customizations, whose own text may be any of these. */
+static void so_is_one_in_a_text_that_is_none(void **state) {
+        struct fixture *f = *state;
+
+        load(f, CM "  resource.customizations: \"a.io/One:\\n  typo: 1\\n\"\n");
+        assert_non_null(strstr(problems(f), "error apps.yaml:5: unknown key resource.customizations: a.io/One: typo"));
+        load(f, CM "  resource.customizations: \"a.io/One:\\n  'typo\\n\"\n");
+        assert_non_null(strstr(problems(f), "error apps.yaml:5: resource.customizations: line 3 of the text: "));
+        must_load(f, CM "  resource.customizations: \"a.io/One:\\n  health.lua: |\\n    local a\\n    )\\n\"\n");
+        assert_int_equal(f->c->problem_count, 1);
+        assert_non_null(strstr(problems(f), "error apps.yaml:5: this health rule cannot be used: line 2 of the script: "));
+        must_load(f, CM "  resource.customizations: |\n    a.io/One:\n      health.lua: \"local a\\n)\"\n"
+                        "    a.io/Two:\n      health.lua:\n        |\n        local a\n        )\n");
+        assert_non_null(strstr(problems(f), "error apps.yaml:7: this health rule cannot be used: line 2 of the script: "));
+        assert_non_null(strstr(problems(f), "error apps.yaml:12: this health rule cannot be used: unexpected symbol"));
+}
+
+/* What a script says while it runs, and the rule's name. */
+static void the_place_of_a_quoted_script_is_its_beginning(void **state) {
+        struct fixture *f = *state;
+        const char *rule;
+
+        must_load(f, CM HEALTH "Secret: \"local a\\nerror('no')\\n\"\n");
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct health_question q = { .now_ms = 1000000 };
+        struct health h;
+
+        assert_int_equal(json_parse(STR("{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}"), a, &q.object, NULL), 0);
+        health_judge(f->c->health, &q, a, &h);
+        assert_string_equal(arena_str(a, h.message).p, "apps.yaml:5, script:2: no");
+        assert_int_equal(judge(f->c, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}", &rule), HEALTH_UNKNOWN);
+        assert_string_equal(rule, "apps.yaml:5");
+}
+
 static void what_is_no_script_is_told(void **state) {
         struct fixture *f = *state;
 
@@ -155,6 +208,9 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 CASE(both_forms_of_argocd_cm_are_read),
                 CASE(a_broken_script_is_an_error_at_its_line),
+                CASE(a_broken_script_that_is_no_literal_block_is_told_where_it_begins),
+                CASE(so_is_one_in_a_text_that_is_none),
+                CASE(the_place_of_a_quoted_script_is_its_beginning),
                 CASE(what_is_no_script_is_told),
                 CASE(a_script_of_the_cluster_is_told_with_its_key),
                 CASE(a_folder_has_the_layout_of_argo_cds_own),

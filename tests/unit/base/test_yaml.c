@@ -505,8 +505,36 @@ static void a_key_too_long_for_one_line_is_read_back(void **state) {
         }
 }
 
+static void a_text_knows_how_its_lines_lie(void **state) {
+        static const struct {
+                const char *text;
+                enum value_layout layout;
+                uint32_t line;
+        } cases[] = {
+                { "a: |\n  b\n  c\n", VALUE_BLOCK, 1 },    { "a:\n  |-\n  b\n", VALUE_BLOCK, 2 },
+                { "a: >\n  b\n  c\n", VALUE_FOLDED, 1 },   { "a: b\n", VALUE_IN_PLACE, 1 },
+                { "a: b\n  c\n", VALUE_FOLDED, 1 },         { "a:\n  b\n", VALUE_IN_PLACE, 2 },
+                { "a: 'b'\n", VALUE_IN_PLACE, 1 },          { "a: 'b\n\n  c'\n", VALUE_FOLDED, 1 },
+                { "a: \"b\\nc\"\n", VALUE_FOLDED, 1 },      { "a: \"b \\\n  c\"\n", VALUE_FOLDED, 1 },
+                { "a: \"b\\tc\" # d\n", VALUE_IN_PLACE, 1 },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                _cleanup_(arena_freep) struct arena *a = arena_new(0);
+                const struct yaml_document *docs;
+                size_t count;
+
+                assert_int_equal(yaml_parse(str_from(cases[i].text), a, &docs, &count, NULL), 0);
+                const struct value *v = value_getc(docs[0].value, "a");
+                assert_int_equal(v->layout, cases[i].layout);
+                assert_int_equal(v->line, cases[i].line);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_text_knows_how_its_lines_lie),
                 cmocka_unit_test_setup_teardown(every_value_knows_its_line, setup, teardown),
                 cmocka_unit_test_setup_teardown(null_and_bool_know_their_lines_too, setup, teardown),
                 cmocka_unit_test_setup_teardown(crlf_is_one_line_break, setup, teardown),
