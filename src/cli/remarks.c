@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/remarks.h"
 
+#include <stdlib.h>
+
+#include "cli/blocks.h"
 #include "diff/text.h"
 #include "kube/gvk.h"
 
 #define REMARK_MAX_BYTES (64 * 1024)
 
 struct remark {
-        char *key;  /* application and id; NULL: not about one object */
-        char *json; /* NULL: taken back */
+        struct block_key at; /* its own copies */
+        char *json;          /* NULL: taken back */
 };
 
 struct remarks {
@@ -28,7 +31,9 @@ void remarks_free(struct remarks *r) {
         if (!r)
                 return;
         for (size_t i = 0; i < r->count; i++) {
-                free(r->items[i].key);
+                free((char *)r->items[i].at.app.p);
+                free((char *)r->items[i].at.file.p);
+                free((char *)r->items[i].at.id.p);
                 free(r->items[i].json);
         }
         free(r->items);
@@ -51,7 +56,6 @@ static struct remark *find_or_add(struct remarks *r, const struct app *app, cons
                 return &r->items[place - 1];
 
         struct remark *item = add(r);
-        item->key = str_dup(buf_str(&key));
         map_set(r->by_key, buf_str(&key), (void *)r->count);
         return item;
 }
@@ -87,6 +91,19 @@ static const struct value *object_of(const char *id, struct arena *a) {
         return value_map_end(&b, a, 0);
 }
 
+static void set(struct str *to, struct str text) {
+        free((char *)to->p);
+        *to = (struct str){ str_dup(text), text.n };
+}
+
+/* What is about the whole application has no id. */
+static void place(struct remark *item, const struct app *app, struct str file, uint32_t line, struct str id) {
+        set(&item->at.app, app_config(app)->instance);
+        set(&item->at.file, file);
+        set(&item->at.id, id);
+        item->at.line = line;
+}
+
 static void end(struct remark *item, struct value_map_builder *b, struct arena *a, const struct app *app, const char *kind,
                 struct str reason) {
         _cleanup_(buf_done) struct buf json = buf_make(4 * REMARK_MAX_BYTES);
@@ -105,6 +122,7 @@ void remarks_object(struct remarks *r, const struct app *app, const struct outco
         struct value_map_builder b = { 0 };
 
         free(TAKE_PTR(item->json));
+        place(item, app, o->file, o->line, str_from(o->id));
         if (!kind)
                 return;
         value_map_add(&b, STR("object"), object_of(o->id, a), 0);
@@ -115,24 +133,37 @@ void remarks_object(struct remarks *r, const struct app *app, const struct outco
 void remarks_problem(struct remarks *r, const struct app *app, const struct manifest_problem *p) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct value_map_builder b = { 0 };
+        struct remark *item = add(r);
 
+        place(item, app, p->file, p->line, p->message);
         add_place(&b, a, p->file, p->line);
         add_text(&b, a, "object", p->object);
-        end(add(r), &b, a, app, "problem", p->message);
+        end(item, &b, a, app, "problem", p->message);
 }
 
 void remarks_app(struct remarks *r, const struct app *app, const char *kind, struct str reason) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct value_map_builder b = { 0 };
+        struct remark *item = find_or_add(r, app, kind);
 
-        end(find_or_add(r, app, kind), &b, a, app, kind, reason);
+        place(item, app, (struct str){ 0 }, 0, (struct str){ 0 });
+        end(item, &b, a, app, kind, reason);
+}
+
+static int compare(const void *x, const void *y) {
+        return block_key_cmp(&(*(const struct remark *const *)x)->at, &(*(const struct remark *const *)y)->at);
 }
 
 void remarks_print(const struct remarks *r, struct diff_printer *p, struct buf *out) {
-        for (size_t i = 0; i < r->count; i++) {
-                if (!r->items[i].json)
-                        continue;
+        _cleanup_(mem_freep) const struct remark **sorted = mem_zalloc((r->count + 1) * sizeof *sorted);
+        size_t count = 0;
+
+        for (size_t i = 0; i < r->count; i++)
+                if (r->items[i].json)
+                        sorted[count++] = &r->items[i];
+        qsort(sorted, count, sizeof *sorted, compare);
+        for (size_t i = 0; i < count; i++) {
                 buf_addc(out, p->elements++ ? ",\n" : "\n");
-                text_add_json(out, str_from(r->items[i].json));
+                text_add_json(out, str_from(sorted[i]->json));
         }
 }

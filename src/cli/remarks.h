@@ -29,7 +29,7 @@ void remarks_object(struct remarks *r, const struct app *app, const struct outco
 void remarks_problem(struct remarks *r, const struct app *app, const struct manifest_problem *p);
 void remarks_app(struct remarks *r, const struct app *app, const char *kind, struct str reason);
 
-/* Appends the elements, in the order in which they were first said. */
+/* Appends the elements, each application's own first, then those of its objects by file, line and id. */
 void remarks_print(const struct remarks *r, struct diff_printer *p, struct buf *out);
 
 #endif

@@ -3,7 +3,9 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "cli/blocks.h"
 #include "cli/cli.h"
 #include "cli/remarks.h"
 #include "cli/words.h"
@@ -22,6 +24,8 @@
 
 struct failure {
         char *id, *text;
+        char *app, *file;
+        uint32_t line;
         bool permanent; /* nothing helps but a new commit: worst first */
 };
 
@@ -38,7 +42,8 @@ struct show {
         size_t changed;
         struct map *counted; /* id → the total that the object counts in; NULL: none */
         struct remarks *remarks; /* JSON: what is no difference */
-        struct buf left;         /* Markdown: what keeps the plan from being carried out, a list */
+        struct blocks *blocks;   /* SHOW_DIFF: the heads of applications, and objects */
+        struct blocks *left;     /* Markdown: what keeps the plan from being carried out, a list */
         bool timed_out, retries, told_namespace;
         struct map *failed_once, *told; /* ids of objects that failed before; whose failure was told then */
         char *waiting;  /* told last and not over; NULL: nothing is waited for */
@@ -60,7 +65,8 @@ struct show *show_new(enum show_format format, enum show_verb verb, struct loop 
         s->color = format == SHOW_TEXT && words_in_color(STDOUT_FILENO);
         s->progress = format == SHOW_TEXT && words_on_terminal(STDERR_FILENO);
         s->out = buf_make(BLOCK_MAX_BYTES);
-        s->left = buf_make(BLOCK_MAX_BYTES);
+        s->blocks = blocks_new();
+        s->left = blocks_new();
         s->counted = map_new(NULL);
         s->failed_once = map_new(NULL);
         s->told = map_new(NULL);
@@ -71,7 +77,7 @@ struct show *show_new(enum show_format format, enum show_verb verb, struct loop 
                 .format = format == SHOW_JSON ? DIFF_JSON : format == SHOW_MARKDOWN ? DIFF_MARKDOWN : DIFF_TEXT,
                 .style = { .color = s->color, .done = verb == SHOW_SYNC, .now_ms = loop_wall_ms(l) },
         };
-        if (verb == SHOW_DIFF || format == SHOW_JSON)
+        if (verb != SHOW_DIFF && format == SHOW_JSON)
                 diff_print_begin(&s->printer, &s->out);
         return s;
 }
@@ -79,6 +85,8 @@ struct show *show_new(enum show_format format, enum show_verb verb, struct loop 
 static void drop_failure(struct show *s, size_t i) {
         free(s->failures[i].id);
         free(s->failures[i].text);
+        free(s->failures[i].app);
+        free(s->failures[i].file);
         s->failures[i] = s->failures[--s->failure_count];
 }
 
@@ -104,8 +112,9 @@ void show_free(struct show *s) {
         map_free(s->failed_once);
         map_free(s->told);
         remarks_free(s->remarks);
+        blocks_free(s->blocks);
+        blocks_free(s->left);
         buf_done(&s->out);
-        buf_done(&s->left);
         free(s);
 }
 
@@ -128,13 +137,27 @@ static void clear_progress(struct show *s) {
         s->progress_shown = false;
 }
 
+static void print_out(struct show *s) {
+        fwrite(s->out.p, 1, s->out.n, stdout);
+        buf_clear(&s->out);
+}
+
 static void flush(struct show *s) {
         if (s->format == SHOW_JSON || !s->out.n)
                 return;
         clear_progress(s);
-        fwrite(s->out.p, 1, s->out.n, stdout);
+        print_out(s);
         fflush(stdout);
+}
+
+/* Objects of a diff come as the API server answers for them: what was printed is kept, to be put in order at the end. */
+static void keep(struct show *s, const struct app *app, struct block_key key) {
+        if (s->verb != SHOW_DIFF)
+                return;
+        key.app = app_config(app)->instance;
+        blocks_set(s->blocks, &(struct block){ .key = key, .text = buf_str(&s->out), .elements = s->printer.elements });
         buf_clear(&s->out);
+        s->printer.elements = 0;
 }
 
 static const char *plural(size_t count, const char *one, const char *many) {
@@ -158,16 +181,22 @@ static void say_nothing(const struct app *app) {
 }
 
 /* A plan that cannot be carried out as a whole says so itself: nobody sees stderr beside a pull request. */
-static void add_left(struct show *s, struct str text) {
-        _cleanup_(buf_done) struct buf line = buf_make(64 * 1024);
+static void add_left(struct show *s, struct block_key key, struct str text) {
+        _cleanup_(buf_done) struct buf line = buf_make(64 * 1024), item = buf_make(128 * 1024);
 
         if (s->format != SHOW_MARKDOWN)
                 return;
         for (size_t i = 0; i < text.n; i++)
                 buf_addch(&line, text.p[i] == '\n' ? ' ' : text.p[i]);
-        buf_addc(&s->left, "- ");
-        diff_print_code(buf_str(&line), &s->left);
-        buf_addch(&s->left, '\n');
+        buf_addc(&item, "- ");
+        diff_print_code(buf_str(&line), &item);
+        buf_addch(&item, '\n');
+        key.id = text;
+        blocks_set(s->left, &(struct block){ .key = key, .text = buf_str(&item) });
+}
+
+static void add_left_of(struct show *s, const struct app *app, struct str text) {
+        add_left(s, (struct block_key){ .app = app_config(app)->instance }, text);
 }
 
 /* --- one object ------------------------------------------------------------------------------------------------- */
@@ -265,7 +294,7 @@ static void tell_namespace(struct show *s, const struct app *app, const struct o
                             s->retries ? "; until --timeout it is waited for" : "").p);
 }
 
-static void note_failure(struct show *s, const struct outcome *o) {
+static void note_failure(struct show *s, const struct app *app, const struct outcome *o) {
         _cleanup_(buf_done) struct buf out = buf_make(64 * 1024), safe = buf_make(64 * 1024);
 
         error_of(o, &safe);
@@ -283,7 +312,10 @@ static void note_failure(struct show *s, const struct outcome *o) {
         }
         tell_failure(s, o, out.p);
         s->failures = mem_grow(s->failures, &s->failure_cap, s->failure_count + 1, sizeof *s->failures);
-        s->failures[s->failure_count++] = (struct failure){ str_dup(str_from(o->id)), buf_take(&out), o->retry_in_ms < 0 };
+        s->failures[s->failure_count++] = (struct failure){
+                .id = str_dup(str_from(o->id)), .text = buf_take(&out), .app = str_dup(app_config(app)->instance),
+                .file = str_dup(o->file), .line = o->line, .permanent = o->retry_in_ms < 0,
+        };
 }
 
 /* Notes of what a sync leaves alone; NULL: no line of its own. */
@@ -418,27 +450,28 @@ void show_outcome(struct show *s, struct app *app, const struct outcome *o) {
         forget_failure(s, o->id);
         if (o->err) {
                 tell_namespace(s, app, o);
-                note_failure(s, o);
+                note_failure(s, app, o);
         }
-        if (o->err && s->verb != SHOW_SYNC)
-                return;
         if (s->verb == SHOW_SYNC && s->format == SHOW_TEXT)
                 show_sync_outcome(s, o);
-        else
+        else if (s->verb == SHOW_SYNC || !o->err)
                 show_diff_outcome(s, o);
+        keep(s, app, (struct block_key){ .file = o->file, .line = o->line, .id = str_from(o->id) });
         flush(s);
 }
 
 /* --- the application -------------------------------------------------------------------------------------------- */
 
-static void print_problems(struct show *s, const struct manifest_problem *problems, size_t count, const char *word) {
+static void print_problems(struct show *s, const struct app *app, const struct manifest_problem *problems, size_t count,
+                           const char *word) {
         for (size_t i = 0; i < count; i++) {
                 _cleanup_(buf_done) struct buf line = buf_make(64 * 1024), safe = buf_make(64 * 1024);
 
                 manifest_problem_print(&problems[i], &line);
                 text_add(&safe, buf_str(&line));
                 if (!word[0])
-                        add_left(s, buf_str(&line));
+                        add_left(s, (struct block_key){ app_config(app)->instance, problems[i].file, problems[i].line, { 0 } },
+                                 buf_str(&line));
                 fprintf(stderr, "truce: %s%s\n", word, safe.p);
         }
 }
@@ -462,6 +495,7 @@ static void add_plan_head(struct show *s, const struct app *app, const struct ag
         for (size_t i = 0; i < r->count; i++)
                 add_plan_commit(s, &app_config(app)->sources[i], &r->commits[i]);
         buf_addf(&s->out, " · %zu %s in Git\n\n", set->from_git, plural(set->from_git, "object", "objects"));
+        keep(s, app, (struct block_key){ 0 });
         flush(s);
 }
 
@@ -470,15 +504,15 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
         flush(s);
         clear_progress(s);
         if (set) {
-                print_problems(s, set->warnings, set->warning_count, "warning: ");
-                print_problems(s, set->errors, set->error_count, "");
+                print_problems(s, app, set->warnings, set->warning_count, "warning: ");
+                print_problems(s, app, set->errors, set->error_count, "");
         }
         for (size_t i = 0; set && i < set->error_count; i++)
                 remarks_problem(s->remarks, app, &set->errors[i]);
         if (rejected) {
                 s->totals.failed++;
                 remarks_app(s->remarks, app, "not rendered", str_from(rejected->msg));
-                add_left(s, str_from(rejected->msg));
+                add_left_of(s, app, str_from(rejected->msg));
                 say(app, rejected->msg);
                 return;
         }
@@ -494,6 +528,7 @@ void show_revision(struct show *s, struct app *app, const struct agent_revision 
         buf_addf(&s->out, "  ");
         words_revision_line(app, r, &s->out);
         buf_addf(&s->out, "   %zu %s\n", set->from_git, plural(set->from_git, "object", "objects"));
+        keep(s, app, (struct block_key){ 0 });
         flush(s);
 }
 
@@ -502,7 +537,7 @@ void show_trouble(struct show *s, struct app *app, const struct err *err) {
         clear_progress(s);
         s->totals.failed++;
         remarks_app(s->remarks, app, "failed", str_from(err->msg));
-        add_left(s, str_from(err->msg));
+        add_left_of(s, app, str_from(err->msg));
         say(app, err->msg);
 }
 
@@ -591,18 +626,53 @@ void show_settled(struct show *s, struct app *app, const struct err *prune_err) 
         if (!prune_err)
                 return;
         remarks_app(s->remarks, app, "prune stopped", str_from(prune_err->msg));
-        add_left(s, str_from(prune_err->msg));
+        add_left_of(s, app, str_from(prune_err->msg));
         say(app, prune_err->msg);
 }
 
+static struct block_key key_of(const struct failure *f) {
+        return (struct block_key){ str_from(f->app), str_from(f->file), f->line, str_from(f->id) };
+}
+
 /* Refusals that no retry mends come first. */
-static void print_failures(struct show *s) {
-        for (int permanent = 1; permanent >= 0; permanent--) {
-                for (size_t i = 0; i < s->failure_count; i++) {
-                        if (s->failures[i].permanent == permanent)
-                                fprintf(stderr, "truce: %s\n", s->failures[i].text);
-                }
+static int compare_failures(const void *x, const void *y) {
+        const struct failure *one = x, *other = y;
+        struct block_key key = key_of(one), other_key = key_of(other);
+
+        return one->permanent != other->permanent ? other->permanent - one->permanent : block_key_cmp(&key, &other_key);
+}
+
+static void print_failures(const struct show *s) {
+        for (size_t i = 0; i < s->failure_count; i++)
+                fprintf(stderr, "truce: %s\n", s->failures[i].text);
+}
+
+/* In JSON a comma goes between two elements, whichever comes first. */
+static void print_blocks(struct show *s) {
+        size_t count;
+        const struct block *const *blocks = blocks_sorted(s->blocks, &count);
+
+        diff_print_begin(&s->printer, &s->out);
+        for (size_t i = 0; i < count; i++) {
+                buf_addc(&s->out, s->printer.elements && blocks[i]->elements ? "," : "");
+                buf_add(&s->out, blocks[i]->text);
+                s->printer.elements += blocks[i]->elements;
+                print_out(s);
         }
+}
+
+static void add_all_left(struct show *s) {
+        size_t count;
+
+        for (size_t i = 0; i < s->failure_count; i++)
+                add_left(s, key_of(&s->failures[i]), str_from(s->failures[i].text));
+        const struct block *const *left = blocks_sorted(s->left, &count);
+        if (count)
+                buf_addc(&s->out, "### Not as it stands\n\n");
+        for (size_t i = 0; i < count; i++)
+                buf_add(&s->out, left[i]->text);
+        if (count)
+                buf_addch(&s->out, '\n');
 }
 
 /* In a line of words. */
@@ -687,22 +757,22 @@ int show_diff_exit(const struct show *s) {
 void show_end(struct show *s, struct agent *agent, int64_t took_ms, int exit_code) {
         loop_timer_stop(s->tick);
         clear_progress(s);
+        if (s->failure_count)
+                qsort(s->failures, s->failure_count, sizeof *s->failures, compare_failures);
         if (s->verb == SHOW_SYNC)
                 tell_health(s, agent);
+        else
+                print_blocks(s);
         if (s->verb == SHOW_DIFF || s->format == SHOW_JSON) {
                 s->totals.failed += s->failure_count;
                 s->totals.exit_code = exit_code;
                 if (s->format == SHOW_JSON)
                         remarks_print(s->remarks, &s->printer, &s->out);
-                for (size_t i = 0; i < s->failure_count; i++)
-                        add_left(s, str_from(s->failures[i].text));
-                if (s->left.n)
-                        buf_addf(&s->out, "### Not as it stands\n\n%s\n", s->left.p);
+                add_all_left(s);
                 diff_print_end(&s->printer, &s->totals, &s->out);
         }
         clear_progress(s);
-        fwrite(s->out.p, 1, s->out.n, stdout);
-        buf_clear(&s->out);
+        print_out(s);
         print_failures(s);
         if (s->verb == SHOW_SYNC && s->format == SHOW_TEXT)
                 print_sync_end(s, agent, took_ms, exit_code == CLI_OK || is_synced(s, agent));
