@@ -172,8 +172,9 @@ static bool definitions_are_pending(struct app *app) {
         }
         for (size_t i = 0; i < app->desired->count; i++) {
                 struct gvk gvk = app->desired->objects[i].gvk;
+                bool is_asked = i > 0 && gvk_eq(gvk, app->desired->objects[i - 1].gvk);
 
-                pending |= !manifest_group_is_builtin(gvk.group) && look_for_definition(app, gvk);
+                pending |= !is_asked && !manifest_group_is_builtin(gvk.group) && look_for_definition(app, gvk);
         }
         return pending;
 }
