@@ -156,14 +156,14 @@ int health_rules_add(struct health_rules *r, const struct health_source *source,
         return 0;
 }
 
-/* Did the rule before, of the same text for the same kinds? If there was none: any of that text? */
+/* Did the rule before, of the same text and libraries for the same kinds? If there was none: any of that text? */
 static bool text_timed_out(const struct health_rules *r, const struct lua_rule *rule) {
         bool timed_out = false;
 
         for (size_t i = 0; i < r->user_count; i++) {
                 const struct lua_rule *before = &r->users[i];
 
-                if (!str_eq(before->code.source.text, rule->code.source.text))
+                if (!str_eq(before->code.source.text, rule->code.source.text) || before->open_libs != rule->open_libs)
                         continue;
                 if (str_eq(before->pattern, rule->pattern))
                         return atomic_load(&before->timed_out);

@@ -30,7 +30,7 @@
  * the one of HorizontalPodAutoscalers while something is wrong.
  *
  * A script that ran out of time is in quarantine: its rule answers Unknown, without running it, until its
- * text changes (health_rules_inherit() takes the quarantine along).
+ * text, or its libraries, change (health_rules_inherit() takes the quarantine along).
  *
  * Life cycle: _new, _add for each rule of a user, _inherit, then judge; reference counted. Bundled scripts are compiled
  * when first needed.
@@ -60,7 +60,7 @@ struct health_source {
 struct health_rules *health_rules_new(void);
 /* Before first use. INVAL with the place: the script does not compile, or a glob is broken; LIMIT. */
 int health_rules_add(struct health_rules *r, const struct health_source *source, struct err *err);
-/* Takes over from the rules before: quarantines of scripts whose text is the same, and what was compiled of bundled
+/* Takes over from the rules before: quarantines of scripts whose text and libraries are the same, and what was compiled of bundled
  * ones. */
 void health_rules_inherit(struct health_rules *r, const struct health_rules *old);
 struct health_rules *health_rules_ref(struct health_rules *r);

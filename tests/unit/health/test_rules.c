@@ -339,6 +339,22 @@ static void quarantine_stays_with_the_kind_when_a_text_is_there_twice(void **sta
         }
 }
 
+/* With other libraries it may end. */
+static void quarantine_ends_when_the_libraries_change(void **state) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(health_rules_unrefp) struct health_rules *old = health_rules_new(), *changed = health_rules_new();
+        struct health_source source = { .group = STR("example.com"), .kind = STR("Widget"),
+                                        .lua = { STR("while not os do end return {status = 'Healthy'}"), STR("cm"), 1 } };
+
+        (void)state;
+        assert_int_equal(health_rules_add(old, &source, NULL), 0);
+        source.open_libs = true;
+        assert_int_equal(health_rules_add(changed, &source, NULL), 0);
+        assert_int_equal(judged(old, object_of(a, WIDGET), a).failure, ERR_TIMEOUT);
+        health_rules_inherit(changed, old);
+        assert_int_equal(judged(changed, object_of(a, WIDGET), a).code, HEALTH_HEALTHY);
+}
+
 static void an_error_is_of_one_object(void **state) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(health_rules_unrefp) struct health_rules *r = health_rules_new();
@@ -389,6 +405,7 @@ int main(void) {
                 cmocka_unit_test(what_took_too_much_is_of_one_object),
                 cmocka_unit_test(quarantine_lasts_until_the_text_changes),
                 cmocka_unit_test(quarantine_stays_with_the_kind_when_a_text_is_there_twice),
+                cmocka_unit_test(quarantine_ends_when_the_libraries_change),
                 cmocka_unit_test(an_error_is_of_one_object),
                 cmocka_unit_test(the_guard_hands_a_script_what_is_fresh),
         };
