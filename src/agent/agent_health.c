@@ -9,6 +9,7 @@
 #include "agent/agent_impl.h"
 
 #include "agent/events.h"
+#include "diff/text.h"
 #include "kube/gvk.h"
 
 #define MESSAGE_MAX_BYTES 8192 /* before it is cut */
@@ -45,8 +46,8 @@ static void tell_degraded(const struct entry *e, const struct desired *worst) {
 
         if (!e->agent->events || !worst)
                 return;
-        buf_addf(&text, "Application %.*s is Degraded: %.*s", STR_FMT(e->config->name),
-                 STR_FMT(app_health_message(e->app, a)));
+        buf_addf(&text, "Application %.*s is Degraded: ", STR_FMT(e->config->name));
+        text_add(&text, app_health_message(e->app, a));
         tell_event(e, worst, true, "HealthDegraded", buf_str(&text));
 }
 

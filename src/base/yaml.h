@@ -50,7 +50,7 @@ int yaml_parse(struct str text, struct arena *a, const struct yaml_document **re
 /*
  * Block-style YAML of a value, which yaml_parse() reads back as an equal value (save numbers that a double cannot hold:
  * YAML has no others). Two blanks a level, sorted keys; text is quoted where any YAML 1.1 reader would see another
- * type.
+ * type, and where it has characters that a terminal would obey or not show: they are escaped.
  */
 void yaml_print(const struct value *v, struct buf *out);
 

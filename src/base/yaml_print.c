@@ -75,9 +75,22 @@ static uint32_t next_point(struct str s, size_t *ret_n) {
         return point;
 }
 
+/* Turns the reading direction, or is not seen: no control character for YAML, but for who reads it. */
+static bool is_hidden(uint32_t point) {
+        static const uint32_t ranges[][2] = {
+                { 0xad, 0xad },     { 0x61c, 0x61c },   { 0x180e, 0x180e }, { 0x200b, 0x200f },   { 0x2028, 0x202e },
+                { 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+                if (point >= ranges[i][0] && point <= ranges[i][1])
+                        return true;
+        return false;
+}
+
 /* May it stand in a YAML file as it is, and on one line? */
 static bool is_printable(uint32_t point) {
-        if (point == 0x2028 || point == 0x2029 || point == 0xfeff)
+        if (is_hidden(point))
                 return false;
         return (point >= 0x20 && point < 0x7f) || (point >= 0xa0 && point < 0xd800) ||
                (point >= 0xe000 && point < 0xfffe) || point >= 0x10000;
@@ -95,7 +108,7 @@ static void print_escaped(uint32_t point, struct buf *out) {
                 buf_addc(out, "\\r");
                 return;
         default:
-                buf_addf(out, "\\u%04x", point);
+                buf_addf(out, point > 0xffff ? "\\U%08x" : "\\u%04x", point);
         }
 }
 

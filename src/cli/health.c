@@ -51,10 +51,12 @@ const struct option_group cli_health_flags = { "Health", health_options, ARRAY_L
 
 /* What a rule prints is for who writes it. */
 static void say_printed(void *ctx, struct str line) {
-        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        _cleanup_(buf_done) struct buf text = buf_make(LUA_MAX_STRING_BYTES + KIB);
 
         (void)ctx;
-        session_say(arena_strf(a, "print: %.*s", STR_FMT(line)));
+        buf_addc(&text, "print: ");
+        buf_add(&text, line);
+        session_say(buf_str(&text));
 }
 
 void health_verb_judge(const struct health_verb *v, const struct value *object, int64_t now_ms, struct arena *a,

@@ -194,6 +194,25 @@ what_a_rule_prints_goes_to_standard_error() {
 	assert_eq a "$(BODY=$OUT field 0.name)"
 }
 
+# Neither a NUL nor a control character cuts it, or does anything to a terminal.
+what_a_rule_says_is_escaped() {
+	mkdir -p "$WORK/loud/ConfigMap"
+	cat >"$WORK/loud/ConfigMap/health.lua" <<-'END'
+		print("one\0two\27[31m")
+		return { status = "Degraded", message = "a\0b\27[31m \226\128\174c" }
+	END
+	printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n' >"$WORK/loud.yaml"
+	local output
+	for output in table json yaml; do
+		offline -f "$WORK/loud.yaml" --health-dir "$WORK/loud" -o "$output"
+		says 'print: one\x00two\x1b[31m'
+		says 'a b [31m \u202ec'
+		case $OUT in
+		*$'\e'* | *$'\u202e'*) fail "something stands there as it is, as $output" ;;
+		esac
+	done
+}
+
 rules_of_argocd_cm_are_honoured() {
 	cat >"$WORK/argocd-cm.yaml" <<-'END'
 		apiVersion: v1
@@ -288,6 +307,6 @@ begin
 run_cases an_object_of_the_cluster_is_judged what_is_not_well_ends_with_1 what_is_not_there_cannot_be_judged \
 	objects_of_files_are_judged_without_a_cluster a_claim_that_waits_for_its_first_pod_is_healthy \
 	a_rule_without_its_group_is_told what_a_rule_prints_goes_to_standard_error \
-	nothing_of_a_secret_is_shown rules_of_argocd_cm_are_honoured a_rule_that_fails_is_named_with_its_line \
+	what_a_rule_says_is_escaped nothing_of_a_secret_is_shown rules_of_argocd_cm_are_honoured a_rule_that_fails_is_named_with_its_line \
 	what_is_no_object_is_told each_change_is_printed_until_interrupted a_watch_begins_with_what_is_missing
 sandbox_end

@@ -185,6 +185,32 @@ static void a_rule_shows_nothing_of_a_secret(void **state) {
         end(&w);
 }
 
+/* --- what a rule says ------------------------------------------------------------------------------------------- */
+
+/* kubectl prints what an Event says as it is. */
+static void an_event_holds_nothing_that_a_terminal_obeys(void **state) {
+        struct world w;
+        bool told = false;
+
+        (void)state;
+        prepare(&w, CM("a", "1"));
+        add_rule(&w, "ConfigMap", "if not obj.metadata.annotations.mended then return {status = 'Healthy'} end\n"
+                                  "return {status = 'Degraded', terminal = true, message = 'it\\0is\\27[31m \\226\\128\\174x'}");
+        w.config->agent.events = true;
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        mend(&w, STR(PATH_A));
+        loop_run_for(w.loop, A_WHILE_MS);
+        for (size_t i = 0; i < script_request_count(w.twin.script); i++) {
+                const struct script_request *r = script_request_at(w.twin.script, i);
+
+                told |= r->method == KUBE_POST && str_contains(r->body, STR("configmap/a: it is [31m \\\\u202ex"));
+        }
+        assert_true(told);
+        assert_true(status_is(&w, "healthMessage", "it is [31m \\u202ex"));
+        end(&w);
+}
+
 /* --- claims ------------------------------------------------------------------------------------------------------ */
 
 #define CLAIM                                                                                                          \
@@ -298,6 +324,7 @@ static void without_the_right_to_read_classes_a_claim_is_judged_without(void **s
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(an_event_holds_nothing_that_a_terminal_obeys),
                 cmocka_unit_test(a_claim_that_waits_for_its_first_pod_is_healthy),
                 cmocka_unit_test(a_storage_class_that_comes_later_counts),
                 cmocka_unit_test(a_claim_of_a_class_that_binds_at_once_waits_for_its_volume),

@@ -505,6 +505,26 @@ static void a_key_too_long_for_one_line_is_read_back(void **state) {
         }
 }
 
+static void what_a_reader_does_not_see_is_escaped(void **state) {
+        static const char *const texts[][2] = {
+                { "a\u202eb", "\"a\\u202eb\"\n" },         { "a\nb\u200b", "\"a\\nb\\u200b\"\n" },
+                { "a\U000e0041", "\"a\\U000e0041\"\n" },   { "é 漢\nb", "|-\n  é 漢\n  b\n" },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+                _cleanup_(buf_done) struct buf out = buf_make(1024);
+                _cleanup_(arena_freep) struct arena *a = arena_new(0);
+                const struct yaml_document *docs;
+                size_t count;
+
+                yaml_print(value_stringc(a, texts[i][0]), &out);
+                assert_string_equal(out.p, texts[i][1]);
+                assert_int_equal(yaml_parse(buf_str(&out), a, &docs, &count, NULL), 0);
+                assert_true(str_eqc(value_text(docs[0].value), texts[i][0]));
+        }
+}
+
 static void a_text_knows_how_its_lines_lie(void **state) {
         static const struct {
                 const char *text;
@@ -535,6 +555,7 @@ static void a_text_knows_how_its_lines_lie(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_text_knows_how_its_lines_lie),
+                cmocka_unit_test(what_a_reader_does_not_see_is_escaped),
                 cmocka_unit_test_setup_teardown(every_value_knows_its_line, setup, teardown),
                 cmocka_unit_test_setup_teardown(null_and_bool_know_their_lines_too, setup, teardown),
                 cmocka_unit_test_setup_teardown(crlf_is_one_line_break, setup, teardown),
