@@ -256,14 +256,14 @@ an_hpa_that_went_unseen_is_waited_for() {
 	wait_until 20 replicas_are deployment unseen 2
 }
 
-# All of it is remembered: the next run writes nothing.
+# All of it is remembered: the next run writes no object.
 a_restart_leaves_everything() {
 	end_watches
 	agent_stop
 	mark
 	agent_start --replicas-hold "${HOLD}s"
 	settles
-	assert_eq 0 "$(truce_writes)" 'writes of a restart'
+	assert_eq 0 "$(truce_object_writes)" 'writes of a restart'
 	agent_stop
 }
 
@@ -279,13 +279,13 @@ single_runs_carry_a_hold_on() {
 	mark
 	truce_ok sync --replicas-hold ${hold}s
 	assert_eq 5 "$(got deployment unseen '{.spec.replicas}')" 'replicas during the hold'
-	assert_eq 0 "$(truce_writes)" 'writes of a run during the hold'
+	assert_eq 0 "$(truce_object_writes)" 'writes of a run during the hold'
 	sleep $((hold + 1))
 	truce_ok sync --replicas-hold ${hold}s
 	assert_eq 2 "$(got deployment unseen '{.spec.replicas}')" 'replicas after the hold'
 	mark
 	truce_ok sync
-	assert_eq 0 "$(truce_writes)" 'writes when all is over'
+	assert_eq 0 "$(truce_object_writes)" 'writes when all is over'
 }
 
 cluster_begin

@@ -154,7 +154,7 @@ nothing_is_left_to_do() {
 	assert_eq 0 "$RC" 'exit status of diff'
 	mark
 	truce_ok sync
-	assert_eq 0 "$(truce_writes)" 'writes of another sync'
+	assert_eq 0 "$(truce_object_writes)" 'writes of another sync'
 }
 
 cluster_begin

@@ -306,7 +306,7 @@ nothing_is_left() {
 	crd_is_gone || fail "the CRD is left after a kill at $1"
 	mark
 	truce_ok sync
-	[ "$CLUSTER_KIND" = external ] || assert_eq 0 "$(truce_writes)" "writes of a sync with nothing to do, after a kill at $1"
+	[ "$CLUSTER_KIND" = external ] || assert_eq 0 "$(truce_object_writes)" "writes of a sync with nothing to do, after a kill at $1"
 }
 
 put_scaled() {

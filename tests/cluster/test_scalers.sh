@@ -365,12 +365,12 @@ spellings_cost_no_request() {
 			-p "{\"status\":{\"workers\":$i}}" >/dev/null
 		sleep 1
 	done
-	assert_eq 0 "$(truce_writes)" 'writes for spellings'
+	assert_eq 0 "$(truce_object_writes)" 'writes for spellings'
 	agent_stop
 	mark
 	agent_start
 	agent_waits 30 'msg="synced"'
-	assert_eq 0 "$(truce_writes)" 'writes of a restart'
+	assert_eq 0 "$(truce_object_writes)" 'writes of a restart'
 	agent_stop
 }
 
