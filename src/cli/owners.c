@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "agent/groups.h"
+#include "base/json.h"
 #include "base/yaml.h"
 #include "cli/cli.h"
 #include "cli/oneshot.h"
@@ -169,6 +171,27 @@ static int read_live(struct owners *o, const struct desired *d, struct err *err)
 
 /* --- printing ----------------------------------------------------------------------------------------------------- */
 
+/* Is the status of the live object written by the group reconciler? Status is no path of Git's, so no row tells. */
+static bool has_groups(const struct owners *o) {
+        const struct value *live, *managed;
+
+        if (json_parse(buf_str(&o->live), o->arena, &live, NULL) < 0)
+                return false;
+        managed = value_path(live, "metadata", "managedFields", NULL);
+        for (size_t i = 0; i < value_count(managed); i++)
+                if (str_eqc(value_text(value_getc(managed->list.items[i], "manager")), GROUPS_MANAGER))
+                        return true;
+        return false;
+}
+
+static void add_groups(const struct owners *o, struct buf *out) {
+        if (has_groups(o))
+                buf_addf(out,
+                         "Pods and status are the group reconciler's (" GROUPS_MANAGER "), which takes spec.replicas as it is: "
+                         "truce groups %.*s\n",
+                         STR_FMT(o->operand.name));
+}
+
 static void print(const struct owners *o, const struct owners_view *v) {
         _cleanup_(buf_done) struct buf out = buf_make(OUT_MAX_BYTES);
 
@@ -178,6 +201,7 @@ static void print(const struct owners *o, const struct owners_view *v) {
                 yaml_print(owners_view_value(v, o->arena), &out);
         } else {
                 owners_view_table(v, &out);
+                add_groups(o, &out);
         }
         fwrite(out.p, 1, out.n, stdout);
         fflush(stdout);
