@@ -219,6 +219,8 @@ static void recalled(struct entry *e, struct render *job) {
         if (job->r == 0)
                 app_remember(e->app, TAKE_PTR(job->set));
         entry_render(e);
+        if (e->held_back)
+                entry_bring_back(e); /* a source went away meanwhile, which could not bring it back then */
 }
 
 static void ended(struct entry *e, struct render *job) {
