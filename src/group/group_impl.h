@@ -173,6 +173,7 @@ void plan_place_groups(struct planner *p, int32_t count);
 void plan_roll(struct planner *p);
 /* What a group is made from when it is made anew. */
 const struct revision *plan_target_of(const struct planner *p, const struct group *g);
+bool plan_may_roll(const struct planner *p, const struct group *g);
 bool plan_is_updated(const struct planner *p, const struct group *g);
 
 /* plan_failure.c */

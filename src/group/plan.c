@@ -110,7 +110,9 @@ static void act(struct planner *p) {
 
 int group_plan_make(const struct group_input *in, struct arena *a, struct group_plan *ret_plan, struct err *err) {
         enum group_status_scope scope;
-        struct planner p = { .in = in, .s = in->spec, .o = in->observed, .a = a, .now_ms = in->now_ms };
+        struct planner p = {
+                .in = in, .s = in->spec, .o = in->observed, .a = a, .now_ms = in->now_ms, .roll.repair = -1,
+        };
 
         if (!in->spec->name.n || !in->spec->uid.n)
                 return err_set(err, ERR_INVAL, "a LeaderWorkerSet without name or uid");

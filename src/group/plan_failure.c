@@ -217,9 +217,9 @@ static void judge_member_by_member(struct planner *p, struct group *g) {
                 g->fate = FATE_ROLL; /* nobody knows any more how to make the rest of it */
 }
 
-/* Is it to be replaced by the roll, as far as the partition says? */
+/* Is it to be replaced by the roll, as far as its turn says? */
 static bool is_outdated(const struct planner *p, const struct group *g) {
-        return g->live && g->position >= p->after.partition && !str_eq(g->revision, p->want->t.hash);
+        return g->live && plan_may_roll(p, g) && !str_eq(g->revision, p->want->t.hash);
 }
 
 static void judge_group(struct planner *p, struct group *g) {

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by the conditions Degraded, UpdateInProgress, Progressing and Available, then by the counters of groups.
+-- Decided by the conditions Stalled, Degraded, UpdateInProgress, Progressing and Available, then by the counters of groups.
 -- Facts: leaderworkerset.x-k8s.io/v1. A condition that went back to False keeps its old reason and message, so words
 -- are taken only from a True one; counters leave out a group whose workers do not exist yet.
 local t = require("truce")
@@ -13,6 +13,9 @@ local want = t.number(t.get(obj, "spec", "replicas"), 1)
 local ready = t.number(status.readyReplicas, 0)
 local updated = t.number(status.updatedReplicas, 0)
 
+if t.is(obj, "Stalled") then
+  return t.degraded_for_good(t.says(t.condition(obj, "Stalled")))
+end
 if t.is(obj, "Degraded") then
   return t.degraded_for_good(t.says(t.condition(obj, "Degraded")))
 end

@@ -11,7 +11,7 @@
 
 #define STEPS        40
 #define TICK_MS      500
-#define SETTLE_CALLS 8
+#define SETTLE_CALLS 60 /* three for each group, where broken ones are rolled one by one */
 #define HOUR_MS      (3600 * INT64_C(1000))
 
 enum kind { CALM, WILD, NARROW };
