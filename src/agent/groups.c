@@ -33,7 +33,7 @@ const struct live *set_live(const struct set *s) {
         return s->groups->kind ? cluster_find(s->groups->kind, s->ns, s->name) : NULL;
 }
 
-/* --- sets --------------------------------------------------------------------------------------------------------- */
+/* --- sets ----------------------------------------------------------------------------------------------------- */
 
 static void set_free(void *p) {
         struct set *s = p;

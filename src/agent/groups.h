@@ -71,7 +71,7 @@ bool groups_is_ours(const struct value *lws, enum groups_mode mode);
 void groups_discovered(struct groups *g);
 void groups_changed(struct groups *g, struct str id, const struct live *live);
 
-/* --- for metrics --- */
+/* --- for metrics ---------------------------------------------------------------------------------------------- */
 
 enum groups_state {
         GROUPS_STATE_OFF,

@@ -92,7 +92,7 @@ static void tell(const struct table *t, struct str set) {
                 t->cache->hooks.changed(t->cache->ctx, set);
 }
 
-/* --- Nodes ----------------------------------------------------------------------------------------------------- */
+/* --- Nodes ---------------------------------------------------------------------------------------------------- */
 
 static bool is_named(const struct groups_cache *c, struct str node) {
         size_t at = 0;
@@ -166,7 +166,7 @@ static void node_changed(struct groups_cache *c, const struct digest *old, const
                 tell_of_node(c, now ? now->name : old->name);
 }
 
-/* --- one object ------------------------------------------------------------------------------------------------- */
+/* --- one object ----------------------------------------------------------------------------------------------- */
 
 static bool is_older(struct str rv, struct str other) {
         int order;
@@ -215,7 +215,7 @@ static void forget(struct table *t, struct str key) {
         digest_free(old);
 }
 
-/* --- the watch -------------------------------------------------------------------------------------------------- */
+/* --- the watch ------------------------------------------------------------------------------------------------ */
 
 static void on_replace_begin(void *ctx) {
         struct table *t = ctx;
@@ -472,7 +472,7 @@ void groups_cache_observe(struct groups_cache *c, struct str ns, struct str name
         observe_nodes(c, a, ret);
 }
 
-/* --- own writes --------------------------------------------------------------------------------------------------- */
+/* --- own writes ----------------------------------------------------------------------------------------------- */
 
 static const struct digest *find(const struct table *t, struct str ns, struct str name) {
         _cleanup_(buf_done) struct buf key = buf_make(KUBE_MAX_PATH_BYTES);

@@ -26,7 +26,7 @@ static struct str controller_uid(const struct value *metadata) {
         return (struct str){ 0 };
 }
 
-/* --- kinds -------------------------------------------------------------------------------------------------------- */
+/* --- kinds ---------------------------------------------------------------------------------------------------- */
 
 static void keep_text(struct digest *d, const struct value **v) {
         if (*v)
@@ -128,7 +128,7 @@ bool digest_node_is_usable(const struct digest *d) {
         return !d->node.is.lost_ms && !d->node.is.out_of_service && !d->node.unschedulable && !d->deleting;
 }
 
-/* --- copies ------------------------------------------------------------------------------------------------------- */
+/* --- copies --------------------------------------------------------------------------------------------------- */
 
 static void copy_texts(struct str *const *texts, size_t count, struct arena *a) {
         for (size_t i = 0; i < count; i++)

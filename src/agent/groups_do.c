@@ -14,8 +14,7 @@ static const char *const kind_names[] = {
         [GROUP_CREATE] = "create", [GROUP_DELETE] = "delete", [GROUP_RELEASE] = "release", [GROUP_STATUS] = "status"
 };
 
-/* --- what an answer means
- * ---------------------------------------------------------------------------------------------- */
+/* --- what an answer means ------------------------------------------------------------------------------------- */
 
 static struct str unquoted(struct str s) {
         return s.n >= 2 ? str_sub(s, 1, s.n - 1) : (struct str){ 0 };
@@ -120,8 +119,7 @@ static void ended(struct doing *d) {
         advance(p);
 }
 
-/* --- what stands in the way
- * -------------------------------------------------------------------------------------------- */
+/* --- what stands in the way ----------------------------------------------------------------------------------- */
 
 static bool is_owned(struct str object, struct str uid) {
         _cleanup_(arena_freep) struct arena *a = arena_new(object.n * 8);
@@ -199,8 +197,7 @@ static void on_done(void *ctx, const struct kube_result *result) {
         ended(d);
 }
 
-/* --- sending
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- sending -------------------------------------------------------------------------------------------------- */
 
 static struct kube_op *send_create(struct doing *d) {
         struct kube_write how = { .field_manager = STR(GROUPS_MANAGER) };
@@ -275,8 +272,7 @@ static struct kube_op *(*const senders[])(struct doing *d) = { [GROUP_CREATE] = 
                                                                [GROUP_RELEASE] = send_release,
                                                                [GROUP_STATUS] = send_status };
 
-/* --- the order
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- the order ------------------------------------------------------------------------------------------------ */
 
 /* Is the object still the one that the plan is about? */
 static bool is_current(const struct pass *p) {

@@ -76,12 +76,12 @@ struct groups {
         bool told_absent;
 };
 
-/* --- groups.c --- */
+/* --- groups.c ------------------------------------------------------------------------------------------------- */
 const struct live *set_live(const struct set *s);
 /* The table of what an action is about. */
 enum groups_table table_of(enum group_object object);
 
-/* --- groups_pass.c: begun by the queue's run() --- */
+/* --- groups_pass.c: begun by the queue's run() ---------------------------------------------------------------- */
 
 struct doing {
         struct pass *pass;
@@ -117,11 +117,11 @@ struct kube_op *pass_write_status(struct pass *p, const struct value *status, ku
 /* Ends it without a word to the queue. */
 void pass_free(struct pass *p);
 
-/* --- groups_do.c --- */
+/* --- groups_do.c ---------------------------------------------------------------------------------------------- */
 /* Sends what the plan has; pass_done() in a later turn, or in here. */
 void pass_perform(struct pass *p);
 
-/* --- groups_gate.c --- */
+/* --- groups_gate.c -------------------------------------------------------------------------------------------- */
 void gates_clear(struct set *s);
 void gate_written(struct set *s, enum groups_table table, struct str name, struct str rv);
 void gate_deleted(struct set *s, enum groups_table table, struct str name, struct str uid);
@@ -129,7 +129,7 @@ void gate_unknown(struct set *s, enum groups_table table, struct str name);
 /* Forgets what is seen. 0: all is; else when to ask again at the latest, and what is late is read anew. */
 int64_t gates_wait_ms(struct set *s);
 
-/* --- groups_refuse.c --- */
+/* --- groups_refuse.c ------------------------------------------------------------------------------------------ */
 void refusals_clear(struct set *s);
 void refuse(struct set *s, const struct group_action *action, const struct err *err);
 /* The action works now. */
@@ -141,7 +141,7 @@ bool is_refused(const struct set *s, const struct group_action *action, int64_t 
 /* The status with the condition WritesBlocked as it should be, in the arena; NULL: it is so. */
 const struct value *blocked_status(struct set *s, const struct value *lws, struct arena *a);
 
-/* --- groups_tell.c --- */
+/* --- groups_tell.c -------------------------------------------------------------------------------------------- */
 void tell_events(const struct pass *p);
 void tell_refusal(const struct set *s, const struct group_action *action, const struct err *err);
 void note_rows(struct set *s, const struct group_plan *plan);

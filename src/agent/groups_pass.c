@@ -73,8 +73,7 @@ static void read_again(struct pass *p) {
         p->op = kube_client_get(p->set->groups->env.client, &at, 0, on_read, p);
 }
 
-/* --- the condition that tells of refusals
- * ----------------------------------------------------------------------------- */
+/* --- the condition that tells of refusals --------------------------------------------------------------------- */
 
 static void on_told(void *ctx, const struct kube_result *result) {
         struct pass *p = ctx;
@@ -119,8 +118,7 @@ void pass_done(struct pass *p) {
                 finish(p);
 }
 
-/* --- the plan
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- the plan ------------------------------------------------------------------------------------------------- */
 
 static bool made_lately(const struct set *s, const struct group_action *action) {
         const struct moment *m = map_find(s->made, action->name);
@@ -176,8 +174,7 @@ static void look(struct pass *p, const struct live *live) {
         pass_perform(p);
 }
 
-/* --- what is in the way
- * ------------------------------------------------------------------------------------------------- */
+/* --- what is in the way --------------------------------------------------------------------------------------- */
 
 static void look_or_ask(struct pass *p);
 

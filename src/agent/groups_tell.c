@@ -36,8 +36,7 @@ void tell_refusal(const struct set *s, const struct group_action *action, const 
         tell(s, true, GROUPS_BLOCKED, buf_str(&message));
 }
 
-/* --- metrics
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- metrics -------------------------------------------------------------------------------------------------- */
 
 static const struct row_seen *seen(const struct set *s, int32_t index) {
         for (size_t i = 0; i < s->row_count; i++)

@@ -39,7 +39,7 @@ struct queue {
         struct queue_stats stats;
 };
 
-/* --- the heaps -------------------------------------------------------------------------------------------------- */
+/* --- the heaps ------------------------------------------------------------------------------------------------ */
 
 static struct place *place_of(const struct heap *h, struct item *item) {
         return (struct place *)((char *)item + h->offset);
@@ -110,7 +110,7 @@ static struct item *heap_first(const struct heap *h) {
         return h->count ? h->items[1] : NULL;
 }
 
-/* --- items ------------------------------------------------------------------------------------------------------ */
+/* --- items ---------------------------------------------------------------------------------------------------- */
 
 static void item_free(void *p) {
         struct item *item = p;
@@ -211,7 +211,7 @@ void queue_forget(struct queue *q, struct str key) {
         wind(q);
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------------- */
+/* --- runs ----------------------------------------------------------------------------------------------------- */
 
 void queue_times_add(struct queue_times *t, int64_t ms) {
         int64_t bound_ms = 1;

@@ -60,8 +60,7 @@ static const struct option_def groups_options[] = {
 };
 const struct option_group cli_groups_flags = { "Groups", groups_options, ARRAY_LEN(groups_options), NULL };
 
-/* --- reading
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------------------------------------------- */
 
 static void stop_when_read(struct verb_groups *v) {
         const char *what = "";
@@ -166,8 +165,7 @@ static void read_all(struct verb_groups *v) {
         loop_run(v->session.loop);
 }
 
-/* --- showing
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- showing -------------------------------------------------------------------------------------------------- */
 
 static struct str text_at(const struct value *object, const char *a, const char *b, const char *c) {
         return value_text(value_path(object, a, b, c, NULL));

@@ -7,8 +7,7 @@
 
 #define REVISION_DIGITS 6
 
-/* --- what is going on
- * --------------------------------------------------------------------------------------------------- */
+/* --- what is going on ----------------------------------------------------------------------------------------- */
 
 /* What a person should hear of first. */
 static const char *const conditions[] = { "Stalled",          GROUPS_BLOCKED,       "Degraded",
@@ -66,8 +65,7 @@ static struct sums sum_up(const struct group_plan *plan) {
         return sums;
 }
 
-/* --- for people
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- for people ----------------------------------------------------------------------------------------------- */
 
 static struct str title(const struct groups_view *v, struct arena *a) {
         _cleanup_(buf_done) struct buf text = buf_make(4096);
@@ -165,8 +163,7 @@ void groups_view_table(const struct groups_view *v, size_t width, bool color, st
                 buf_addf(out, "  replicas %d are set by %.*s\n", v->spec->replicas, STR_FMT(safe(v->scaler, a)));
 }
 
-/* --- for machines
- * --------------------------------------------------------------------------------------------------------- */
+/* --- for machines --------------------------------------------------------------------------------------------- */
 
 static void put_text(struct value_map_builder *b, const char *key, struct str text, struct arena *a) {
         value_map_add(b, str_from(key), value_string(a, text, 0), 0);

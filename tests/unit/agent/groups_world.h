@@ -53,8 +53,7 @@ struct world {
         char *trouble;
 };
 
-/* --- at every write
- * ------------------------------------------------------------------------------------------------------- */
+/* --- at every write ------------------------------------------------------------------------------------------- */
 
 static inline struct str label_of(const struct value *object, const char *key) {
         _cleanup_(buf_done) struct buf full = buf_make(256);
@@ -127,8 +126,7 @@ static inline struct sandbox_fault on_request(void *ctx, const struct sandbox_re
         return w->fault ? w->fault(w, req, is_watch) : (struct sandbox_fault){ 0 };
 }
 
-/* --- people
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- people --------------------------------------------------------------------------------------------------- */
 
 static inline const struct value *ask(struct world *w, enum kube_method method, const char *path, const char *type,
                                       const char *body, int wanted) {
@@ -177,8 +175,7 @@ static inline void add_file(struct world *w, const char *path) {
                 assert_int_equal(sandbox_add(w->sandbox, docs[i].value, NULL), 0);
 }
 
-/* --- the agent
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- the agent ------------------------------------------------------------------------------------------------ */
 
 static inline void on_trouble(void *ctx, struct app *app, const char *what, const struct err *err) {
         struct world *w = ctx;
@@ -265,8 +262,7 @@ static inline void end(struct world *w) {
         loop_free(w->loop);
 }
 
-/* --- what there is
- * --------------------------------------------------------------------------------------------------------- */
+/* --- what there is -------------------------------------------------------------------------------------------- */
 
 static inline const struct value *lws(struct world *w, const char *name) {
         return sandbox_get(w->sandbox, STR("leaderworkerset.x-k8s.io"), STR("leaderworkersets"), STR("shop"),

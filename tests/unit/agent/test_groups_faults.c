@@ -112,8 +112,7 @@ static void killed_at_any_write_of_its_creation_it_goes_on(void **state) {
         }
 }
 
-/* --- answers
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- answers -------------------------------------------------------------------------------------------------- */
 
 static struct sandbox_fault sometimes(struct world *w, const struct sandbox_request *req, bool is_watch) {
         static const int statuses[] = { 500, 503, 429, 504 };
@@ -159,8 +158,38 @@ static void lost_late_and_refused_answers_change_nothing_in_the_end(void **state
         }
 }
 
-/* --- old pictures
- * --------------------------------------------------------------------------------------------------------- */
+static struct sandbox_fault no_right_to_pods(struct world *w, const struct sandbox_request *req, bool is_watch) {
+        (void)w;
+        (void)is_watch;
+        return (struct sandbox_fault){ .status = str_starts(req->path, STR("/api/v1/pods?")) ? 403 : 0 };
+}
+
+/* Everything else goes on: the agent is alive, the application is applied, the object says what is missing. */
+static void a_right_that_is_missing_is_a_condition_until_it_is_there(void **state) {
+        struct world w;
+
+        (void)state;
+        prepare(&w, DEMO("2", "main:1"));
+        add_file(&w, TRUCE_SOURCE_DIR "/deploy/lws/crd.yaml");
+        loop_run_for(w.loop, 5000);
+        w.fault = no_right_to_pods;
+        start_agent(&w);
+        loop_run_for(w.loop, A_MINUTE);
+        assert_true(is_true(&w, "demo", GROUPS_BLOCKED));
+        assert_true(str_contains(value_text(value_getc(condition(&w, "demo", GROUPS_BLOCKED), "message")),
+                                 STR("pods cannot be read")));
+        assert_int_equal(groups_state(agent_groups(w.agent)), GROUPS_STATE_FAILED);
+        assert_int_equal(app_sync_status(agent_app(w.agent, 0)), APP_SYNCED);
+        assert_int_equal(w.created, 0);
+
+        w.fault = NULL;
+        loop_run_for(w.loop, 2 * A_MINUTE);
+        assert_converged(&w, "main:1");
+        assert_false(is_true(&w, "demo", GROUPS_BLOCKED));
+        end(&w);
+}
+
+/* --- old pictures --------------------------------------------------------------------------------------------- */
 
 static struct sandbox_fault blind_for_sets(struct world *w, const struct sandbox_request *req, bool is_watch) {
         struct sandbox_fault fault = { 0 };
@@ -208,8 +237,7 @@ static void an_object_that_was_made_anew_unseen_is_asked_about(void **state) {
         end(&w);
 }
 
-/* --- names
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------------------------------------------- */
 
 static void a_pod_of_another_under_a_name_of_ours_is_told_and_not_touched(void **state) {
         struct world w;
@@ -235,8 +263,7 @@ static void a_pod_of_another_under_a_name_of_ours_is_told_and_not_touched(void *
         end(&w);
 }
 
-/* --- another controller
- * ---------------------------------------------------------------------------------------------------- */
+/* --- another controller --------------------------------------------------------------------------------------- */
 
 static void a_set_that_another_controller_runs_is_refused(void **state) {
         struct world w;
@@ -270,6 +297,7 @@ int main(void) {
                 cmocka_unit_test(killed_at_any_write_of_a_restart_it_goes_on),
                 cmocka_unit_test(killed_at_any_write_of_a_roll_it_goes_on),
                 cmocka_unit_test(lost_late_and_refused_answers_change_nothing_in_the_end),
+                cmocka_unit_test(a_right_that_is_missing_is_a_condition_until_it_is_there),
                 cmocka_unit_test(an_object_that_was_made_anew_unseen_is_asked_about),
                 cmocka_unit_test(a_pod_of_another_under_a_name_of_ours_is_told_and_not_touched),
                 cmocka_unit_test(a_set_that_another_controller_runs_is_refused),
