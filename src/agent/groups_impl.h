@@ -138,6 +138,8 @@ void refusal_over(struct set *s, const struct group_action *action);
 void refusals_keep(struct set *s, const struct group_plan *plan);
 /* Is it to be left out now? Then *soonest_ms may become the time until it is worth another try. */
 bool is_refused(const struct set *s, const struct group_action *action, int64_t *soonest_ms);
+/* False: neither is anything refused, nor does the object say so. */
+bool may_be_blocked(const struct set *s, const struct live *live);
 /* The status with the condition WritesBlocked as it should be, in the arena; NULL: it is so. */
 const struct value *blocked_status(struct set *s, const struct value *lws, struct arena *a);
 

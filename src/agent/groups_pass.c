@@ -108,11 +108,12 @@ struct kube_op *pass_write_status(struct pass *p, const struct value *status, ku
 
 void pass_done(struct pass *p) {
         const struct live *live = set_live(p->set);
+        const struct value *status = NULL;
         struct managed owners;
-        const struct value *status =
-                live && !live->deleting ? blocked_status(p->set, live_value(live, p->arena, &owners), p->arena) : NULL;
 
-        if (status && str_eqc(p->spec.uid, live->uid))
+        if (live && !live->deleting && str_eqc(p->spec.uid, live->uid) && may_be_blocked(p->set, live))
+                status = blocked_status(p->set, live_value(live, p->arena, &owners), p->arena);
+        if (status)
                 p->op = pass_write_status(p, status, on_told, p);
         else
                 finish(p);

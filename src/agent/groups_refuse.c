@@ -203,6 +203,13 @@ static const struct value *find_condition(const struct value *conditions) {
         return NULL;
 }
 
+bool may_be_blocked(const struct set *s, const struct live *live) {
+        const char *what;
+
+        return s->refusal_count || (s->groups->cache && groups_cache_err(s->groups->cache, &what)) ||
+               str_contains((struct str){ live->text, live->text_bytes }, STR(GROUPS_BLOCKED));
+}
+
 const struct value *blocked_status(struct set *s, const struct value *lws, struct arena *a) {
         const struct value *status = value_getc(lws, "status"), *conditions = value_getc(status, "conditions");
         const struct value *old = find_condition(conditions);
