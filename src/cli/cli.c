@@ -30,7 +30,7 @@ const struct verb cli_verbs[] = {
           .flags = &cli_adopt_flags, .has_shared_flags = true },
         { .name = "status", .run = cli_status, .help = "what is in force, from the cluster's inventory",
           .flags = &cli_status_flags, .has_shared_flags = true },
-        { .name = "groups", .run = cli_groups, .help = "LeaderWorkerSets, group by group, and what each waits for",
+        { .name = "groups", .run = cli_groups, .help = "the groups of LeaderWorkerSets, one by one, and what each waits for",
           .statuses = "0 shown · 2 it could not be found out · 3 --timeout passed", .usage = "[NAME] ",
           .flags = &cli_groups_flags, .has_shared_flags = true },
         { .name = "health", .run = cli_health, .help = "how an object is, of the cluster or of a file, and which rule says so",
