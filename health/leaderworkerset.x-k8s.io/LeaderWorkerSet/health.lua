@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decided by the conditions Stalled, Degraded, UpdateInProgress, Progressing and Available, then by the counters of groups.
--- Facts: leaderworkerset.x-k8s.io/v1. A condition that went back to False keeps its old reason and message, so words
--- are taken only from a True one; counters leave out a group whose workers do not exist yet.
+-- Decided by the conditions Stalled, Degraded, UpdateInProgress, Progressing and Available, then by the counters of
+-- groups. Facts: leaderworkerset.x-k8s.io/v1. A condition that went back to False keeps its old reason and message, so
+-- words are taken only from a True one; counters leave out a group whose workers do not exist yet.
 local t = require("truce")
 
 local late = t.unobserved(obj)
