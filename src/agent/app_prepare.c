@@ -56,6 +56,13 @@ static enum cluster_scope scope_of(const struct app *app) {
         return app->mode == DECIDE_DIFF && !app->env.read_only ? CLUSTER_FILTERED : CLUSTER_TRACKED;
 }
 
+/* Claims are judged by their classes, whoever made those: what Git has of them is not read twice for that. */
+static enum cluster_scope scope_for(const struct app *app, const struct desired *d) {
+        if (app->env.judge && app_is_storage_class(d->gvk.group, d->gvk.kind))
+                return CLUSTER_ALL;
+        return d->along ? CLUSTER_FILTERED : scope_of(app);
+}
+
 /* --- step: first looks ------------------------------------------------------------------------------------------ */
 
 struct look {
@@ -186,7 +193,7 @@ bool app_kinds_are_pending(struct app *app) {
         for (size_t i = 0; i < app->desired->count; i++) {
                 const struct desired *d = &app->desired->objects[i];
 
-                pending += kind_is_pending(app, d->gvk, d->along ? CLUSTER_FILTERED : scope_of(app));
+                pending += kind_is_pending(app, d->gvk, scope_for(app, d));
                 custom |= !manifest_group_is_builtin(d->gvk.group);
         }
         if (custom)

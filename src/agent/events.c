@@ -19,7 +19,7 @@
 
 /* One Event: what the server has of it, and what is yet to be sent. */
 struct known {
-        struct arena *arena; /* of `about`; replaced with it */
+        struct arena *arena; /* of `about` and `reason`; replaced with them */
         struct event_object about;
         const char *reason;
         bool warning;
@@ -343,7 +343,7 @@ static struct known *known_of(struct events *e, struct str key, struct arena *a)
         return k;
 }
 
-static void take_in(struct known *k, const struct event_object *about) {
+static void take_in(struct known *k, const struct event_object *about, const char *reason) {
         _cleanup_(arena_freep) struct arena *old = k->arena;
 
         k->arena = arena_new(0);
@@ -352,6 +352,7 @@ static void take_in(struct known *k, const struct event_object *about) {
                 arena_str(k->arena, about->name), arena_str(k->arena, about->uid),
                 arena_str(k->arena, about->resource_version),
         };
+        k->reason = arena_str(k->arena, str_from(reason)).p;
 }
 
 static struct str cut(struct str s) {
@@ -381,8 +382,7 @@ void events_tell(struct events *e, const struct event_object *about, bool warnin
                 return;
         if (k->name && wall_ms - k->last_wall_ms > KEPT_MS)
                 begin_anew(k); /* nothing of it waits after so long, save where nothing could be sent */
-        take_in(k, about);
-        k->reason = reason;
+        take_in(k, about, reason);
         k->warning = warning;
         free(k->message);
         k->message = str_dup(cut(message));

@@ -41,7 +41,7 @@ struct events *events_new(struct loop *l, struct kube_client *c, struct str inst
 void events_free(struct events *e);
 DEFINE_CLEANUP(struct events *, events_free)
 
-/* `reason` is a constant in CamelCase. Everything is copied; a message is cut at its bound. */
+/* `reason` is a word in CamelCase. Everything is copied; a message is cut at its bound. */
 void events_tell(struct events *e, const struct event_object *about, bool warning, const char *reason, struct str message);
 
 #endif

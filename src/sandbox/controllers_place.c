@@ -153,7 +153,8 @@ static void sit(struct place *p, struct seat *s, const struct value *pod) {
                 size_t cap = s->pod_cap ? 2 * s->pod_cap : 8;
                 const struct value **pods = arena_alloc(p->l->a, cap * sizeof *pods);
 
-                memcpy(pods, s->pods, s->pod_count * sizeof *pods);
+                if (s->pod_count)
+                        memcpy(pods, s->pods, s->pod_count * sizeof *pods);
                 s->pods = pods;
                 s->pod_cap = cap;
         }

@@ -176,7 +176,6 @@ static void the_order_is_the_same_each_time(void **state) {
         for (int run = 0; run < 2; run++) {
                 hand_in_new("Slow", 5);
                 hand_in_new("Quick", 20);
-                hand_in_new("Also", 5);
                 loop_run_for(room->loop, ALL_MS);
                 count = room->judged;
                 if (run == 1)
@@ -187,7 +186,7 @@ static void the_order_is_the_same_each_time(void **state) {
                 room->judged = room->count = 0;
                 memset(room->tickets, 0, sizeof room->tickets);
         }
-        assert_int_equal(count, 30);
+        assert_int_equal(count, 25);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -52,7 +52,8 @@ struct world_node {
 };
 
 struct world {
-        struct arena *a, *spec_arena;
+        struct arena *a, **spec_arenas;
+        size_t spec_count, spec_cap;
         int64_t now_ms, start_delay_ms, grace_ms;
         uint64_t serial; /* of uids and resourceVersions */
         struct group_spec spec;
@@ -99,7 +100,6 @@ static inline struct world *world_new(void) {
         struct world *w = mem_zalloc(sizeof *w);
 
         w->a = arena_new(16384);
-        w->spec_arena = arena_new(4096);
         w->now_ms = WORLD_START;
         w->start_delay_ms = 1000;
         w->grace_ms = 2000;
@@ -109,7 +109,9 @@ static inline struct world *world_new(void) {
 
 static inline void world_free(struct world *w) {
         arena_free(w->a);
-        arena_free(w->spec_arena);
+        for (size_t i = 0; i < w->spec_count; i++)
+                arena_free(w->spec_arenas[i]);
+        free(w->spec_arenas);
         free(w->pods);
         buf_done(&w->history);
         free(w);
@@ -133,8 +135,8 @@ static inline void world_set_object(struct world *w, const struct value *spec, c
         value_map_add(&object, STR("spec"), spec, 0);
         const struct value *v = value_dup(a, value_map_end(&object, a, 0));
         group_spec_read(v, a, &w->spec, &w->problems);
-        arena_free(w->spec_arena);
-        w->spec_arena = a;
+        w->spec_arenas = mem_grow(w->spec_arenas, &w->spec_cap, w->spec_count + 1, sizeof *w->spec_arenas);
+        w->spec_arenas[w->spec_count++] = a; /* a plan of before that is carried out yet has parts of the old one */
 }
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
