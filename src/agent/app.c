@@ -27,6 +27,7 @@ struct app *app_new(const struct app_env *env, const struct config_app *config) 
         app->types = types_new(env->cluster);
         app->pump = loop_timer_new(env->loop, pump, app);
         app->retry = loop_timer_new(env->loop, app_retry_due, app);
+        app->slow = loop_timer_new(env->loop, app_tell_slow, app);
         app->status = buf_make(STORE_MAX_STATUS_BYTES);
         app_health_new(app);
         app->ignore_uses = mem_zalloc((config->ignores.count + 1) * sizeof *app->ignore_uses);
@@ -45,6 +46,7 @@ void app_free(struct app *app) {
         store_app_free(app->store);
         loop_timer_free(app->pump);
         loop_timer_free(app->retry);
+        loop_timer_free(app->slow);
         app_health_free(app);
         types_free(app->types);
         inventory_free(app->inventory);
@@ -362,9 +364,8 @@ static void settle(struct app *app) {
         app->env.hooks.settled(app->env.ctx, app, app->prune_err.code ? &app->prune_err : NULL);
 }
 
-static void pump(void *ctx) {
-        struct app *app = ctx;
-
+/* As far as it goes without an answer, an event or a time that is still to come. */
+static void go_on(struct app *app) {
         if (app->barred || (!app->desired && !app->wanted) || app->loading || store_is_busy(app->store) ||
             app->namespace_op || !inventory_is_at_hand(app))
                 return;
@@ -400,6 +401,13 @@ static void pump(void *ctx) {
                 app->observed = true;
                 app->env.hooks.observed(app->env.ctx, app);
         }
+}
+
+static void pump(void *ctx) {
+        struct app *app = ctx;
+
+        go_on(app);
+        app_watch_answers(app);
 }
 
 /* --- events ----------------------------------------------------------------------------------------------------- */

@@ -23,6 +23,20 @@ void app_tell_waiting(struct app *app, struct told *told, const char *what) {
         app->env.hooks.waiting(app->env.ctx, app, what);
 }
 
+void app_tell_slow(void *ctx) {
+        struct app *app = ctx;
+
+        app_tell_waiting(app, &app->told_slow, "the API server to answer");
+}
+
+void app_watch_answers(struct app *app) {
+        if (store_is_busy(app->store) || app->namespace_op || app->looks || app->censuses ||
+            app_prune_awaits_answer(app->prune))
+                loop_timer_start(app->slow, APP_SLOW_MS);
+        else
+                loop_timer_stop(app->slow);
+}
+
 /* --- step: apply ------------------------------------------------------------------------------------------------ */
 
 /* Scalers that cannot be seen may scale what we would write to. */

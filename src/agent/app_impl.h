@@ -168,6 +168,7 @@ struct app {
         int64_t forget_at_ms;     /* when creations that may be under way count as lost; 0: there are none */
         struct told told_crd;         /* the CRD that is waited for */
         struct told told_slow;        /* answers that are waited for */
+        struct loop_timer *slow;      /* runs while one is that no op waits for */
         struct prune_run *prune;      /* while deletions go on */
         struct census *censuses;      /* under way */
         struct map *census_texts;     /* id of a Namespace that is to go → what goes with it; NULL: none was asked about */
@@ -362,6 +363,7 @@ void item_forget_health(struct item *item);
 /* Deletions. app_prune_start() gives false when there is nothing to delete (kept ones are told to the hooks). */
 bool app_prune_start(struct app *app);
 void app_prune_free(struct prune_run *run);
+bool app_prune_awaits_answer(const struct prune_run *run);
 /* A live object that may be among those to go changed. */
 void app_prune_live_changed(struct app *app, struct str id, const struct live *live);
 /* What others want or have is another by now, or may be: what was not pruned for their sake is judged again. */
@@ -409,6 +411,11 @@ struct inventory_entry *app_entry(const struct app *app, struct str id);
 
 /* Tells what is waited for: when it is another thing than before, and as a reminder once a minute. */
 void app_tell_waiting(struct app *app, struct told *told, const char *what);
+/* An answer that takes longer is told, not ended: the transport has a deadline of its own. */
+#define APP_SLOW_MS 5000
+void app_tell_slow(void *app);
+/* After each step of pump or prune: what is waited for besides the ops' answers, which watch theirs themselves. */
+void app_watch_answers(struct app *app);
 void told_clear(struct told *told);
 
 #endif

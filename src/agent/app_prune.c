@@ -57,6 +57,14 @@ void app_prune_free(struct prune_run *run) {
         free(run);
 }
 
+bool app_prune_awaits_answer(const struct prune_run *run) {
+        for (size_t i = 0; run && i < run->count; i++) {
+                if (run->victims[i].call)
+                        return true;
+        }
+        return false;
+}
+
 /* --- the plan's input ------------------------------------------------------------------------------------------- */
 
 bool app_has_controller(const struct value *object) {
@@ -384,6 +392,7 @@ static void go_on(void *ctx) {
                 if (run->victims[i].stage == run->stage)
                         step(&run->victims[i], now_ms);
         }
+        app_watch_answers(run->app);
 }
 
 static void judge_all_again(struct app *app) {

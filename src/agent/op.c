@@ -38,7 +38,7 @@ static void again_now(void *ctx) {
         struct op *op = ctx;
 
         if (op->call)
-                app_tell_waiting(op->app, &op->app->told_slow, "the API server to answer");
+                app_tell_slow(op->app);
         else
                 op_get(op);
 }

@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 
-#define OP_SLOW_MS 5000
 /*
  * No object ever has this resourceVersion (etcd's first revision is empty). An apply that carries it creates what is
  * missing and is refused with a conflict where something stands, which makes it the creation that apply lacks: without it
@@ -12,10 +11,10 @@
  */
 #define NEVER_RV STR("1")
 
-/* A request is under way; one that takes long is told, not ended: the transport has a deadline of its own. */
+/* A request is under way. */
 static void sent(struct op *op, struct kube_op *call) {
         op->call = call;
-        loop_timer_start(op->again, OP_SLOW_MS);
+        loop_timer_start(op->again, APP_SLOW_MS);
 }
 
 static struct kube_location location(const struct op *op) {
