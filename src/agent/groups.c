@@ -39,7 +39,7 @@ static void set_free(void *p) {
         struct set *s = p;
 
         pass_free(s->pass);
-        gates_clear(s);
+        gates_clear(&s->gates);
         refusals_clear(s);
         map_free(s->made);
         free(s->rows);
@@ -69,7 +69,7 @@ static struct set *set_new(struct groups *g, struct str ns, struct str name) {
 static void begin_anew(struct set *s, struct str uid) {
         free(s->uid);
         s->uid = str_dup(uid);
-        gates_clear(s);
+        gates_clear(&s->gates);
         refusals_clear(s);
         map_free(s->made);
         s->made = map_new(free);

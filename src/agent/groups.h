@@ -39,7 +39,6 @@
 #define GROUPS_RESYNC_MS      30000
 #define GROUPS_TERMINATING_MS 30000
 #define GROUPS_LOOK_AGAIN_MS  60000 /* for a definition that is missing, when all objects are ours */
-#define GROUPS_UNSEEN_MS      5000  /* an own write that is not seen after that is read anew */
 #define GROUPS_WORKERS        8     /* sets at a time */
 #define GROUPS_PARALLEL       8     /* writes of a set at a time */
 

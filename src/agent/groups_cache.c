@@ -2,7 +2,6 @@
 #include "agent/groups_cache.h"
 
 #include "agent/groups_digest.h"
-#include "base/json.h"
 #include "base/map.h"
 
 #define TIDY_ABSENCES 64
@@ -10,18 +9,7 @@
 struct table {
         struct groups_cache *cache;
         enum groups_table kind;
-        struct kube_watch *watch;
-        struct map *entries; /* "namespace/name" → struct digest */
-        struct map *sets;    /* "namespace/name" of a set → struct members; not of Nodes */
-        unsigned list;       /* number of the newest LIST */
-        unsigned listed;     /* and of the newest one that was read to its end */
-        unsigned wanted;     /* that one is to be begun, once what is under way has ended */
-        bool ready;
-};
-
-struct members {
-        struct digest **items;
-        size_t count, cap;
+        struct informer *informer;
 };
 
 struct groups_cache {
@@ -50,56 +38,18 @@ struct kube_location groups_cache_location(enum groups_table table) {
         return locations[table];
 }
 
-/* --- who belongs to a set ------------------------------------------------------------------------------------------
- */
-
-static void members_free(void *p) {
-        struct members *m = p;
-
-        free(m->items);
-        free(m);
-}
-
-static void join(struct table *t, struct digest *d) {
-        struct members *m;
-
-        if (!d->set.n)
-                return;
-        m = map_find(t->sets, d->set);
-        if (!m) {
-                m = mem_zalloc(sizeof *m);
-                map_set(t->sets, d->set, m);
-        }
-        m->items = mem_grow(m->items, &m->cap, m->count + 1, sizeof *m->items);
-        m->items[m->count++] = d;
-}
-
-static void leave(struct table *t, const struct digest *d) {
-        struct members *m = d->set.n ? map_find(t->sets, d->set) : NULL;
-
-        for (size_t i = 0; m && i < m->count; i++) {
-                if (m->items[i] != d)
-                        continue;
-                m->items[i] = m->items[--m->count];
-                break;
-        }
-        if (m && !m->count)
-                map_remove(t->sets, d->set);
-}
-
-static void tell(const struct table *t, struct str set) {
-        if (set.n)
-                t->cache->hooks.changed(t->cache->ctx, set);
+/* Of what read_digest() made. */
+static const struct digest *digest_of(const struct kept *k) {
+        return (const struct digest *)k;
 }
 
 /* --- Nodes ---------------------------------------------------------------------------------------------------- */
 
 static bool is_named(const struct groups_cache *c, struct str node) {
-        size_t at = 0;
-        void *p;
+        const struct kept *k;
 
-        while (map_next(c->tables[GROUPS_PODS].entries, &at, NULL, &p))
-                if (str_eq(((const struct digest *)p)->pod.node, node))
+        for (size_t at = 0; (k = informer_next(c->tables[GROUPS_PODS].informer, &at));)
+                if (str_eq(digest_of(k)->pod.node, node))
                         return true;
         return false;
 }
@@ -126,21 +76,16 @@ static void note_absence(struct groups_cache *c, struct str node) {
 
 /* The sets that have Pods on it. */
 static void tell_of_node(struct groups_cache *c, struct str node) {
-        struct table *pods = &c->tables[GROUPS_PODS];
-        size_t at = 0;
-        void *p;
+        const struct kept *k;
 
-        while (map_next(pods->entries, &at, NULL, &p)) {
-                const struct digest *d = p;
-
-                if (str_eq(d->pod.node, node))
-                        tell(pods, d->set);
-        }
+        for (size_t at = 0; (k = informer_next(c->tables[GROUPS_PODS].informer, &at));)
+                if (k->owner.n && str_eq(digest_of(k)->pod.node, node))
+                        c->hooks.changed(c->ctx, k->owner);
 }
 
 /* A Node that the first list shows came when it was made. */
 static void note_capacity(struct groups_cache *c, const struct digest *node) {
-        bool is_news = c->tables[GROUPS_NODES].ready;
+        bool is_news = informer_is_synced(c->tables[GROUPS_NODES].informer);
         int64_t when = is_news ? loop_wall_ms(c->loop) : node->node.created_ms;
 
         if (when > c->capacity_ms)
@@ -149,141 +94,74 @@ static void note_capacity(struct groups_cache *c, const struct digest *node) {
                 c->hooks.capacity(c->ctx);
 }
 
-/* `old` and `now` may be NULL: it came, or went. */
-static void node_changed(struct groups_cache *c, const struct digest *old, const struct digest *now) {
-        bool may_hold_more = now && digest_node_is_usable(now) &&
+static void node_went(struct groups_cache *c, struct str name) {
+        if (is_named(c, name))
+                note_absence(c, name);
+        tell_of_node(c, name);
+}
+
+static void node_is(struct groups_cache *c, const struct digest *old, const struct digest *now) {
+        bool may_hold_more = digest_node_is_usable(now) &&
                              (!old || !digest_node_is_usable(old) || !hash128_eq(old->node.room, now->node.room));
-        bool same = old && now && !old->node.is.lost_ms == !now->node.is.lost_ms &&
+        bool same = old && !old->node.is.lost_ms == !now->node.is.lost_ms &&
                     old->node.is.out_of_service == now->node.is.out_of_service;
 
         if (may_hold_more)
                 note_capacity(c, now);
-        if (!now && is_named(c, old->name))
-                note_absence(c, old->name);
-        else if (now && !old)
-                map_remove(c->missing, now->name);
-        if (!same)
-                tell_of_node(c, now ? now->name : old->name);
-}
-
-/* --- one object ----------------------------------------------------------------------------------------------- */
-
-static bool is_older(struct str rv, struct str other) {
-        int order;
-
-        return !kube_rv_cmp(rv, other, &order) || order < 0;
-}
-
-static void store(struct table *t, struct digest *now) {
-        struct digest *old = map_find(t->entries, now->key);
-
-        now->seen = t->list;
-        if (old)
-                leave(t, old);
-        join(t, now);
-        if (t->kind == GROUPS_NODES)
-                node_changed(t->cache, old, now);
-        if (old && !str_eq(old->set, now->set))
-                tell(t, old->set);
-        tell(t, now->set);
-        map_set(t->entries, now->key, now); /* frees the old one */
-}
-
-static void take_in(struct table *t, struct str bytes) {
-        struct digest *now = digest_read(t->kind, bytes);
-
-        if (!now)
-                return;
-        struct digest *old = map_find(t->entries, now->key);
-        if (old && !is_older(old->rv, now->rv)) {
-                old->seen = t->list;
-                digest_free(now);
-                return;
-        }
-        store(t, now);
-}
-
-static void forget(struct table *t, struct str key) {
-        struct digest *old = map_take(t->entries, key);
-
         if (!old)
-                return;
-        leave(t, old);
-        if (t->kind == GROUPS_NODES)
-                node_changed(t->cache, old, NULL);
-        tell(t, old->set);
-        digest_free(old);
+                map_remove(c->missing, now->kept.name);
+        if (!same)
+                tell_of_node(c, now->kept.name);
 }
 
-/* --- the watch ------------------------------------------------------------------------------------------------ */
+static void node_changed(void *ctx, const struct kept *old, const struct kept *now) {
+        const struct table *t = ctx;
 
-static void on_replace_begin(void *ctx) {
-        struct table *t = ctx;
-
-        t->list++;
+        if (now)
+                node_is(t->cache, digest_of(old), digest_of(now));
+        else
+                node_went(t->cache, old->name);
 }
 
-static void on_item(void *ctx, struct str bytes) {
-        take_in(ctx, bytes);
+/* --- the kinds ------------------------------------------------------------------------------------------------ */
+
+static struct kept *read_digest(void *ctx, struct str bytes) {
+        const struct table *t = ctx;
+        struct digest *d = digest_read(t->kind, bytes);
+
+        return d ? &d->kept : NULL;
 }
 
-static void on_replace_end(void *ctx, struct str resource_version) {
-        struct table *t = ctx;
-        size_t at = 0;
-        struct str key;
-        void *p;
-
-        while (map_next(t->entries, &at, &key, &p)) {
-                const struct digest *d = p;
-
-                if (d->seen != t->list && !d->found_ms && is_older(d->rv, resource_version))
-                        forget(t, key);
-        }
-        bool first = !t->ready;
-        t->ready = true;
-        t->listed = t->list;
-        if (t->wanted > t->list)
-                kube_watch_relist(t->watch);
-        if (!first)
-                for (at = 0; map_next(t->sets, &at, &key, &p);)
-                        tell(t, key);
-        t->cache->hooks.state(t->cache->ctx);
+static void release_digest(struct kept *k) {
+        digest_free((struct digest *)k);
 }
 
-static void on_event(void *ctx, enum kube_watch_event event, struct str object, struct str resource_version) {
-        struct table *t = ctx;
+static void on_change(void *ctx, struct str set) {
+        const struct table *t = ctx;
 
-        (void)resource_version;
-        if (event != KUBE_WATCH_DELETED) {
-                take_in(t, object);
-                return;
-        }
-        struct digest *last = digest_read(t->kind, object);
-        const struct digest *known = last ? map_find(t->entries, last->key) : NULL;
-        if (known && !is_older(last->rv, known->rv))
-                forget(t, last->key);
-        digest_free(last);
+        t->cache->hooks.changed(t->cache->ctx, set);
 }
 
-static void on_state(void *ctx, const struct kube_watch_state *state) {
-        struct table *t = ctx;
+static void on_state(void *ctx) {
+        const struct table *t = ctx;
 
-        (void)state;
         t->cache->hooks.state(t->cache->ctx);
 }
 
 static void open_table(struct groups_cache *c, enum groups_table kind, struct kube_client *client) {
-        static const struct kube_watch_handler handler = { on_replace_begin, on_item, on_replace_end, on_event,
-                                                           on_state };
         struct table *t = &c->tables[kind];
-        struct kube_watch_spec spec = { .at = locations[kind] };
+        bool is_node = kind == GROUPS_NODES;
+        struct informer_options options = { .at = locations[kind],
+                                            .label_selector = is_node ? STR("") : STR(GROUP_LABEL_NAME),
+                                            .read = read_digest,
+                                            .release = release_digest,
+                                            .wake = on_change,
+                                            .changed = is_node ? node_changed : NULL,
+                                            .state = on_state,
+                                            .ctx = t };
 
-        if (kind != GROUPS_NODES)
-                spec.list_label_selector = spec.watch_label_selector = STR(GROUP_LABEL_NAME);
-        *t = (struct table){
-                .cache = c, .kind = kind, .entries = map_new(digest_freev), .sets = map_new(members_free)
-        };
-        t->watch = kube_watch_new(client, &spec, &handler, t);
+        *t = (struct table){ .cache = c, .kind = kind };
+        t->informer = informer_new(client, &options);
 }
 
 struct groups_cache *groups_cache_new(struct loop *l, struct kube_client *client,
@@ -299,27 +177,24 @@ struct groups_cache *groups_cache_new(struct loop *l, struct kube_client *client
 void groups_cache_free(struct groups_cache *c) {
         if (!c)
                 return;
-        for (size_t i = 0; i < GROUPS_TABLES; i++) {
-                kube_watch_free(c->tables[i].watch);
-                map_free(c->tables[i].sets);
-                map_free(c->tables[i].entries);
-        }
+        for (size_t i = 0; i < GROUPS_TABLES; i++)
+                informer_free(c->tables[i].informer);
         map_free(c->missing);
         free(c);
 }
 
 bool groups_cache_is_synced(const struct groups_cache *c) {
         for (size_t i = 0; i < GROUPS_TABLES; i++)
-                if (!c->tables[i].ready)
+                if (!informer_is_synced(c->tables[i].informer))
                         return false;
         return true;
 }
 
 const struct err *groups_cache_err(const struct groups_cache *c, const char **ret_what) {
         for (size_t i = 0; i < GROUPS_TABLES; i++) {
-                const struct err *err = &kube_watch_state(c->tables[i].watch)->err;
+                const struct err *err = informer_err(c->tables[i].informer);
 
-                if (!err->code)
+                if (!err)
                         continue;
                 *ret_what = locations[i].plural.p;
                 return err;
@@ -328,30 +203,32 @@ const struct err *groups_cache_err(const struct groups_cache *c, const char **re
 }
 
 size_t groups_cache_count(const struct groups_cache *c, enum groups_table table) {
-        return map_count(c->tables[table].entries);
+        return informer_count(c->tables[table].informer);
 }
 
 /* --- what a set is made of -----------------------------------------------------------------------------------------
  */
 
-static int by_name(const void *p, const void *q) {
-        const struct digest *const *a = p, *const *b = q;
-
-        return str_cmp((*a)->name, (*b)->name);
+struct informer *groups_cache_informer(const struct groups_cache *c, enum groups_table table) {
+        return c->tables[table].informer;
 }
 
 bool groups_cache_doubts(const struct groups_cache *c, struct str set, enum groups_table *ret_table,
                          struct str *ret_name) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
         int64_t before = loop_now_ms(c->loop) - GROUPS_FOUND_MS;
 
         for (size_t i = 0; i < GROUPS_NODES; i++) {
-                const struct members *m = map_find(c->tables[i].sets, set);
+                const struct kept *const *members;
+                size_t count = informer_of(c->tables[i].informer, set, a, &members);
 
-                for (size_t k = 0; m && k < m->count; k++) {
-                        if (!m->items[k]->found_ms || m->items[k]->found_ms > before)
+                for (size_t k = 0; k < count; k++) {
+                        int64_t found_ms = digest_of(members[k])->found_ms;
+
+                        if (!found_ms || found_ms > before)
                                 continue;
                         *ret_table = (enum groups_table)i;
-                        *ret_name = m->items[k]->name;
+                        *ret_name = members[k]->name;
                         return true;
                 }
         }
@@ -359,56 +236,41 @@ bool groups_cache_doubts(const struct groups_cache *c, struct str set, enum grou
 }
 
 void groups_cache_found(struct groups_cache *c, enum groups_table table, struct str set, struct str object) {
-        struct table *t = &c->tables[table];
-        struct digest *now = digest_read(t->kind, object), *known = now ? map_find(t->entries, now->key) : NULL;
+        struct informer *i = c->tables[table].informer;
+        struct digest *now = digest_read(table, object);
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
 
-        if (!now || (known && !is_older(known->rv, now->rv))) {
-                if (known && known->found_ms)
-                        known->found_ms = loop_now_ms(c->loop);
-                digest_free(now);
+        if (!now)
                 return;
-        }
-        if (!str_eq(now->set, set)) {
-                now->set = arena_str(now->arena, set);
+        struct str key = arena_str(a, now->kept.key);
+        if (!str_eq(now->kept.owner, set)) {
+                now->kept.owner = arena_str(now->arena, set);
+                now->kept.pinned = true;
                 now->found_ms = loop_now_ms(c->loop);
         }
-        store(t, now);
+        if (informer_put(i, &now->kept))
+                return;
+        struct digest *known = (struct digest *)informer_find(i, key);
+        if (known->found_ms)
+                known->found_ms = loop_now_ms(c->loop);
 }
 
 void groups_cache_lost(struct groups_cache *c, enum groups_table table, struct str ns, struct str name) {
-        _cleanup_(buf_done) struct buf key = buf_make(KUBE_MAX_PATH_BYTES);
-        const struct digest *d;
+        const struct kept *k = informer_at(c->tables[table].informer, ns, name);
 
-        digest_add_key(&key, ns, name);
-        d = map_find(c->tables[table].entries, buf_str(&key));
-        if (d && d->found_ms)
-                forget(&c->tables[table], buf_str(&key));
-}
-
-/* In the order of their names, as a plan must not depend on the order in which they came. */
-static size_t members_of(const struct groups_cache *c, enum groups_table table, struct str set, struct arena *a,
-                         const struct digest ***ret_members) {
-        const struct members *m = map_find(c->tables[table].sets, set);
-        size_t count = m ? m->count : 0;
-        const struct digest **sorted = arena_alloc(a, count * sizeof *sorted);
-
-        for (size_t i = 0; i < count; i++)
-                sorted[i] = m->items[i];
-        if (count)
-                qsort(sorted, count, sizeof *sorted, by_name);
-        *ret_members = sorted;
-        return count;
+        if (k && k->pinned)
+                informer_drop(c->tables[table].informer, k->key);
 }
 
 /* Copies the members of a table, as struct `what` has them, into an array of the arena. */
 #define COPY(c, table, set, a, what, ret_items, ret_count)                                                             \
         do {                                                                                                           \
-                const struct digest **_members;                                                                        \
-                size_t _count = members_of(c, table, set, a, &_members);                                               \
+                const struct kept *const *_members;                                                                    \
+                size_t _count = informer_of((c)->tables[table].informer, set, a, &_members);                           \
                 struct group_##what *_items = arena_alloc(a, _count * sizeof *_items);                                 \
                                                                                                                        \
                 for (size_t _i = 0; _i < _count; _i++)                                                                 \
-                        _items[_i] = digest_##what(_members[_i], a);                                                   \
+                        _items[_i] = digest_##what(digest_of(_members[_i]), a);                                        \
                 *(ret_items) = _items;                                                                                 \
                 *(ret_count) = _count;                                                                                 \
         } while (0)
@@ -421,11 +283,11 @@ static bool is_listed(const struct group_node *nodes, size_t count, struct str n
 }
 
 static struct group_node node_of(struct groups_cache *c, struct str name, struct arena *a) {
-        const struct digest *d = map_find(c->tables[GROUPS_NODES].entries, name);
+        const struct kept *k = informer_find(c->tables[GROUPS_NODES].informer, name);
         const struct absence *absence;
 
-        if (d)
-                return digest_node(d, a);
+        if (k)
+                return digest_node(digest_of(k), a);
         if (!map_find(c->missing, name))
                 note_absence(c, name);
         absence = map_find(c->missing, name);
@@ -448,14 +310,14 @@ static void observe_nodes(struct groups_cache *c, struct arena *a, struct group_
 
 /* A StatefulSet of this very object, or one that the other controller left behind for anybody of this name. */
 static struct str foreign_of(const struct groups_cache *c, struct str set, struct str uid, struct arena *a) {
-        const struct digest **members;
-        size_t count = members_of(c, GROUPS_SETS, set, a, &members);
+        const struct kept *const *members;
+        size_t count = informer_of(c->tables[GROUPS_SETS].informer, set, a, &members);
 
         for (size_t i = 0; i < count; i++) {
-                const struct digest *d = members[i];
+                const struct digest *d = digest_of(members[i]);
 
                 if (str_eq(d->owner_uid, uid) || (!d->owner_uid.n && d->by_lws))
-                        return arena_strf(a, "StatefulSet %.*s", STR_FMT(d->name));
+                        return arena_strf(a, "StatefulSet %.*s", STR_FMT(members[i]->name));
         }
         return (struct str){ 0 };
 }
@@ -470,46 +332,4 @@ void groups_cache_observe(struct groups_cache *c, struct str ns, struct str name
         COPY(c, GROUPS_CLAIMS, set, a, claim, &ret->claims, &ret->claim_count);
         COPY(c, GROUPS_REVISIONS, set, a, stored_revision, &ret->revisions, &ret->revision_count);
         observe_nodes(c, a, ret);
-}
-
-/* --- own writes ----------------------------------------------------------------------------------------------- */
-
-static const struct digest *find(const struct table *t, struct str ns, struct str name) {
-        _cleanup_(buf_done) struct buf key = buf_make(KUBE_MAX_PATH_BYTES);
-
-        digest_add_key(&key, ns, name);
-        return map_find(t->entries, buf_str(&key));
-}
-
-bool groups_cache_saw(const struct groups_cache *c, enum groups_table table, struct str ns, struct str name,
-                      struct str rv) {
-        const struct table *t = &c->tables[table];
-        const struct digest *d = find(t, ns, name);
-        int order;
-
-        if (d && (str_eq(d->rv, rv) || (kube_rv_cmp(d->rv, rv, &order) && order >= 0)))
-                return true;
-        return kube_rv_cmp(kube_watch_rv(t->watch), rv, &order) && order >= 0;
-}
-
-bool groups_cache_saw_end(const struct groups_cache *c, enum groups_table table, struct str ns, struct str name,
-                          struct str uid) {
-        const struct digest *d = find(&c->tables[table], ns, name);
-
-        return !d || d->deleting || !str_eq(d->uid, uid);
-}
-
-unsigned groups_cache_refresh(struct groups_cache *c, enum groups_table table) {
-        struct table *t = &c->tables[table];
-
-        if (t->wanted <= t->list) {
-                t->wanted = t->list + 1;
-                if (kube_watch_state(t->watch)->phase != KUBE_WATCH_LISTING)
-                        kube_watch_relist(t->watch);
-        }
-        return t->wanted;
-}
-
-bool groups_cache_is_fresh(const struct groups_cache *c, enum groups_table table, unsigned number) {
-        return c->tables[table].listed >= number;
 }

@@ -7,16 +7,13 @@
  * Kept of an object is what struct group_observed has of it, found by its own name and by the set its label names: a
  * few hundred bytes a Pod. Nothing is kept of an object that cannot be read but that there is something.
  *
- * Own writes: an answer tells a resourceVersion, and groups_cache_saw() says whether the cache is as new as that. What
- * a request without an answer did is known after groups_cache_refresh(), a consistent read.
- *
  * Thread rule: loop thread only. Life cycle: loop and client outlive it.
  */
 #ifndef TRUCE_AGENT_GROUPS_CACHE_H
 #define TRUCE_AGENT_GROUPS_CACHE_H
 
+#include "agent/informer.h"
 #include "group/observed.h"
-#include "kube/watch.h"
 
 enum groups_table {
         GROUPS_PODS,
@@ -70,15 +67,7 @@ bool groups_cache_doubts(const struct groups_cache *c, struct str set, enum grou
 
 /* Where objects of the kind live, the namespace and the name empty. */
 struct kube_location groups_cache_location(enum groups_table table);
-
-/* Is what a write answered for this object, or anything newer, in the cache? */
-bool groups_cache_saw(const struct groups_cache *c, enum groups_table table, struct str ns, struct str name,
-                      struct str rv);
-/* Is the object with this uid gone, or being deleted, as far as the cache knows? */
-bool groups_cache_saw_end(const struct groups_cache *c, enum groups_table table, struct str ns, struct str name,
-                          struct str uid);
-/* Reads the kind anew; groups_cache_is_fresh() of the number that is returned says when that was done. */
-unsigned groups_cache_refresh(struct groups_cache *c, enum groups_table table);
-bool groups_cache_is_fresh(const struct groups_cache *c, enum groups_table table, unsigned number);
+/* What is kept of the kind, for gates. */
+struct informer *groups_cache_informer(const struct groups_cache *c, enum groups_table table);
 
 #endif

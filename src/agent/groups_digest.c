@@ -7,25 +7,6 @@
 /* A digest's first block: what most have in it. */
 #define DIGEST_BYTES 640
 
-void digest_add_key(struct buf *out, struct str ns, struct str name) {
-        if (ns.n)
-                buf_addf(out, "%.*s/", STR_FMT(ns));
-        buf_add(out, name);
-}
-
-static struct str key_of(struct str ns, struct str name, struct arena *a) {
-        return ns.n ? arena_strf(a, "%.*s/%.*s", STR_FMT(ns), STR_FMT(name)) : arena_str(a, name);
-}
-
-static struct str controller_uid(const struct value *metadata) {
-        const struct value *owners = value_getc(metadata, "ownerReferences");
-
-        for (size_t i = 0; i < value_count(owners); i++)
-                if (value_truth(value_getc(owners->list.items[i], "controller"), false))
-                        return value_text(value_getc(owners->list.items[i], "uid"));
-        return (struct str){ 0 };
-}
-
 /* --- kinds ---------------------------------------------------------------------------------------------------- */
 
 static void keep_text(struct digest *d, const struct value **v) {
@@ -93,21 +74,15 @@ struct digest *digest_read(enum groups_table table, struct str bytes) {
         if (json_parse(bytes, parsed, &object, NULL) < 0)
                 return NULL;
         metadata = value_getc(object, "metadata");
-        struct str ns = value_text(value_getc(metadata, "namespace")), name = value_text(value_getc(metadata, "name"));
         struct str set = value_text(value_get(value_getc(metadata, "labels"), STR(GROUP_LABEL_NAME)));
-        struct arena *a = arena_new(DIGEST_BYTES);
         struct digest *d = mem_zalloc(sizeof *d);
 
-        *d = (struct digest){ .arena = a,
-                              .key = key_of(ns, name, a),
-                              .name = arena_str(a, name),
-                              .uid = arena_str(a, value_text(value_getc(metadata, "uid"))),
-                              .rv = arena_str(a, value_text(value_getc(metadata, "resourceVersion"))),
-                              .owner_uid = arena_str(a, controller_uid(metadata)),
-                              .deleting = value_getc(metadata, "deletionTimestamp") != NULL };
+        d->arena = arena_new(DIGEST_BYTES);
+        d->owner_uid = arena_str(d->arena, value_text(value_getc(kept_controller(object), "uid")));
+        bool is_named = kept_read(object, d->arena, &d->kept);
         if (table != GROUPS_NODES && set.n)
-                d->set = key_of(ns, set, a);
-        if (name.n && readers[table](d, object) == 0)
+                d->kept.owner = informer_key(value_text(value_getc(metadata, "namespace")), set, d->arena);
+        if (is_named && readers[table](d, object) == 0)
                 return d;
         digest_free(d);
         return NULL;
@@ -120,12 +95,8 @@ void digest_free(struct digest *d) {
         free(d);
 }
 
-void digest_freev(void *d) {
-        digest_free(d);
-}
-
 bool digest_node_is_usable(const struct digest *d) {
-        return !d->node.is.lost_ms && !d->node.is.out_of_service && !d->node.unschedulable && !d->deleting;
+        return !d->node.is.lost_ms && !d->node.is.out_of_service && !d->node.unschedulable && !d->kept.deleting;
 }
 
 /* --- copies --------------------------------------------------------------------------------------------------- */

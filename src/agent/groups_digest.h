@@ -15,15 +15,11 @@
 #include "group/names.h"
 
 struct digest {
+        struct kept kept; /* owner: "namespace/name" of the LeaderWorkerSet that its label names; empty: none */
         struct arena *arena;
-        struct str key; /* "namespace/name"; of a Node its name */
-        struct str set; /* "namespace/name" of the LeaderWorkerSet that its label names; empty: none */
-        struct str name, uid, rv;
         struct str owner_uid; /* of its controller; empty: none */
         struct str text;      /* what is kept as text: canonical JSON; empty: nothing */
-        unsigned seen;        /* number of the LIST that showed it last */
         int64_t found_ms;     /* when it was found under a name of the set's; 0: its label says that it belongs there */
-        bool deleting;
         union {
                 struct group_pod pod;
                 struct group_service service;
@@ -42,9 +38,7 @@ struct digest {
 /* NULL for what is no object with a name and a uid. */
 struct digest *digest_read(enum groups_table table, struct str bytes);
 void digest_free(struct digest *d);
-void digest_freev(void *d);
 
-void digest_add_key(struct buf *out, struct str ns, struct str name);
 /* Would the scheduler use the Node? */
 bool digest_node_is_usable(const struct digest *d);
 

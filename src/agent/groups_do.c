@@ -14,6 +14,34 @@ static const char *const kind_names[] = {
         [GROUP_CREATE] = "create", [GROUP_DELETE] = "delete", [GROUP_RELEASE] = "release", [GROUP_STATUS] = "status"
 };
 
+/* --- own writes ----------------------------------------------------------------------------------------------- */
+
+static int64_t now_ms(const struct set *s) {
+        return loop_now_ms(s->groups->env.loop);
+}
+
+static struct informer *informer_for(const struct doing *d) {
+        return groups_cache_informer(d->pass->set->groups->cache, table_of(d->action->object));
+}
+
+static void gate_written(struct doing *d, struct str rv) {
+        struct set *s = d->pass->set;
+
+        gates_written(&s->gates, informer_for(d), s->ns, d->action->name, rv, now_ms(s));
+}
+
+static void gate_deleted(struct doing *d) {
+        struct set *s = d->pass->set;
+
+        gates_deleted(&s->gates, informer_for(d), s->ns, d->action->name, d->action->uid, now_ms(s));
+}
+
+static void gate_unknown(struct doing *d) {
+        struct set *s = d->pass->set;
+
+        gates_unknown(&s->gates, informer_for(d), s->ns, d->action->name, now_ms(s));
+}
+
 /* --- what an answer means ------------------------------------------------------------------------------------- */
 
 static struct str unquoted(struct str s) {
@@ -27,7 +55,7 @@ static struct str metadata_text(struct str object, const char *key) {
 static void note_made(struct set *s, struct str name) {
         struct moment *m = mem_alloc(sizeof *m);
 
-        m->at_ms = loop_now_ms(s->groups->env.loop);
+        m->at_ms = now_ms(s);
         map_set(s->made, name, m);
 }
 
@@ -44,14 +72,14 @@ static void done_well(struct doing *d, struct str answer) {
         case GROUP_CREATE:
                 if (action->object == GROUP_POD)
                         note_made(s, action->name);
-                gate_written(s, table_of(action->object), action->name, metadata_text(answer, "resourceVersion"));
+                gate_written(d, metadata_text(answer, "resourceVersion"));
                 return;
         case GROUP_RELEASE:
-                gate_written(s, table_of(action->object), action->name, metadata_text(answer, "resourceVersion"));
+                gate_written(d, metadata_text(answer, "resourceVersion"));
                 return;
         case GROUP_DELETE:
                 map_remove(s->made, action->name);
-                gate_deleted(s, table_of(action->object), action->name, action->uid);
+                gate_deleted(d);
                 return;
         }
 }
@@ -102,7 +130,7 @@ static void done_badly(struct doing *d, const struct kube_result *result) {
                 p->failed = true;
         } else if (err->code == ERR_TIMEOUT || err->code == ERR_UNREACHABLE || err->code == ERR_INTERNAL) {
                 if (action->kind != GROUP_STATUS)
-                        gate_unknown(p->set, table_of(action->object), action->name);
+                        gate_unknown(d);
                 not_before(p, err->retry_after_ms);
         } else if (err->code == ERR_THROTTLED || err->code == ERR_UNAUTH) {
                 not_before(p, err->retry_after_ms);
@@ -144,8 +172,7 @@ static void on_found(void *ctx, const struct kube_result *result) {
 
         d->op = NULL;
         if (result->err.code == 0 && is_owned(result->body, p->spec.uid)) {
-                gate_written(p->set, table_of(d->action->object), d->action->name,
-                             metadata_text(result->body, "resourceVersion"));
+                gate_written(d, metadata_text(result->body, "resourceVersion"));
         } else {
                 if (result->err.code == 0)
                         groups_cache_found(p->set->groups->cache, table_of(d->action->object), str_from(p->set->key),
@@ -241,7 +268,7 @@ static void on_gates(void *ctx, const struct kube_result *result) {
         d->op = NULL;
         if (result->err.code == 0 && json_parse(result->body, a, &pod, NULL) == 0)
                 gates = value_path(pod, "spec", "schedulingGates", NULL);
-        for (size_t i = 0; i < value_count(gates); i++) {
+        for (size_t i = 0; gates && i < value_count(gates); i++) {
                 if (!str_eqc(value_text(value_getc(gates->list.items[i], "name")), GROUP_GATE))
                         continue;
                 d->op = send_patch(d, i);

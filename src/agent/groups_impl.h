@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What groups.c (which sets, and when), groups_pass.c (one look at one set), groups_do.c (its writes), groups_gate.c
- * (own writes that are not seen yet), groups_refuse.c (writes that are refused) and groups_tell.c (metrics) share.
+ * What groups.c (which sets, and when), groups_pass.c (one look at one set), groups_do.c (its writes), groups_refuse.c
+ * (writes that are refused) and groups_tell.c (metrics) share.
  */
 #ifndef TRUCE_AGENT_GROUPS_IMPL_H
 #define TRUCE_AGENT_GROUPS_IMPL_H
 
+#include "agent/gates.h"
 #include "agent/groups.h"
 #include "agent/groups_cache.h"
 #include "group/plan.h"
 
 struct pass;
-
-/* An own write that the cache must show before the set is looked at again. */
-struct gate {
-        enum groups_table table;
-        char *name;
-        char *rv;        /* a write: as new as that; NULL: a deletion, or not known */
-        char *uid;       /* a deletion: of what is to be gone; NULL otherwise */
-        unsigned number; /* of a refresh; 0: none was asked for */
-        int64_t since_ms;
-};
 
 /* A write that the server refused. */
 struct refusal {
@@ -47,8 +38,7 @@ struct set {
         struct str ns, name; /* in `key` */
         char *uid;
         struct hash128 asked; /* of its generation, annotations and deletion: what a person or Git can change */
-        struct gate *gates;
-        size_t gate_count, gate_cap;
+        struct gates gates;   /* own writes that the cache must show before it is looked at again */
         struct refusal *refusals;
         size_t refusal_count, refusal_cap;
         struct map *made; /* name of a Pod → when it was created, struct moment */
@@ -120,14 +110,6 @@ void pass_free(struct pass *p);
 /* --- groups_do.c ---------------------------------------------------------------------------------------------- */
 /* Sends what the plan has; pass_done() in a later turn, or in here. */
 void pass_perform(struct pass *p);
-
-/* --- groups_gate.c -------------------------------------------------------------------------------------------- */
-void gates_clear(struct set *s);
-void gate_written(struct set *s, enum groups_table table, struct str name, struct str rv);
-void gate_deleted(struct set *s, enum groups_table table, struct str name, struct str uid);
-void gate_unknown(struct set *s, enum groups_table table, struct str name);
-/* Forgets what is seen. 0: all is; else when to ask again at the latest, and what is late is read anew. */
-int64_t gates_wait_ms(struct set *s);
 
 /* --- groups_refuse.c ------------------------------------------------------------------------------------------ */
 void refusals_clear(struct set *s);

@@ -230,7 +230,7 @@ void pass_begin(struct set *s) {
                 pass_done(p);
                 return;
         }
-        wait = gates_wait_ms(s);
+        wait = gates_wait_ms(&s->gates, loop_now_ms(s->groups->env.loop));
         if (wait)
                 end_later(p, QUEUE_AGAIN, wait);
         else
