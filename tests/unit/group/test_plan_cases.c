@@ -23,6 +23,7 @@ struct playing {
         struct arena *plan_arena;
         struct str *marked; /* "name uid" */
         size_t marked_count;
+        bool mixed; /* a member was given another revision: what no plan of ours makes is there */
 };
 
 #define WRONG(p, fmt, ...)                                                                                             \
@@ -109,7 +110,8 @@ static void make_plan(struct playing *p) {
 
 static void carry_out(struct playing *p) {
         world_carry_out(p->w, &p->plan);
-        world_check_one_life(p->w);
+        if (!p->mixed)
+                world_check_one_life(p->w);
         if (p->w->broken)
                 WRONG(p, "broken: %s", p->w->broken);
 }
@@ -531,6 +533,15 @@ static void do_rename_revision(struct playing *p, const struct value *v) {
         p->w->status = NULL;
 }
 
+/* A member of another revision than the rest of its group, as no plan of ours would make one. */
+static void do_other_revision(struct playing *p, const struct value *v) {
+        struct world_pod *pod = pod_named(p, v);
+
+        pod->pod.revision = STR("0000000000");
+        p->mixed = true;
+        world_touch(p->w, pod);
+}
+
 /* --- playing ------------------------------------------------------------------------------------------------------ */
 
 static const struct {
@@ -575,6 +586,7 @@ static const struct {
         { "namespace", do_namespace },
         { "forget", do_forget },
         { "rename-revision", do_rename_revision },
+        { "other-revision", do_other_revision },
 };
 
 static void play_step(struct playing *p, struct str name, const struct value *v) {

@@ -245,7 +245,7 @@ static void run_case(const char *file, const struct value *doc) {
         struct play p = { .file = file, .doc = doc, .about = value_text(value_getc(doc, "about")) };
         const struct value *steps = value_getc(doc, "steps");
 
-        ONLY_KEYS(&p, doc, "about", "replicas", "partition", "maxUnavailable", "maxSurge", "groups", "byHand",
+        ONLY_KEYS(&p, doc, "about", "id", "replicas", "partition", "maxUnavailable", "maxSurge", "groups", "byHand",
                   "recordedPartition", "recordedGroups", "template", "steps");
         assert_true(p.about.n > 0 && value_count(steps) > 0);
         read_start(&p);
