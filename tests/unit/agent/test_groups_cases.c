@@ -272,7 +272,7 @@ static void a_pod_that_goes_while_its_watch_is_silent_is_noticed(void **state) {
         sandbox_drop_watches(w.sandbox);
         loop_run_for(w.loop, 2000);
         ask(&w, KUBE_DELETE, SHOP_PODS "/demo-0-1", "application/json", NO_GRACE, 200);
-        loop_run_for(w.loop, 10 * A_MINUTE);
+        loop_run_for(w.loop, 3 * A_MINUTE); /* two silences of 72 s, and a LIST */
         assert_int_equal(ready_pods(&w, "demo"), 3);
         assert_false(share_a_pod(before, uids(&w, "demo", "0")));
         end(&w);
