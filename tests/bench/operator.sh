@@ -145,12 +145,14 @@ took() {
 	note "$name-done" "$ready"
 	say "$* → $line"
 }
-# busy COUNT NAME COMMAND…: as took, and the CPU time of each of COUNT.
+# busy COUNT NAME COMMAND…: as took, the CPU time of each of COUNT, and how much of a core it took meanwhile.
 busy() {
-	local count=$1 from
+	local count=$1 from began
 	shift
 	from=$(cpu_ns)
+	began=$(now_ms)
 	took "$@"
+	note "$1-share" "$(awk -v ns=$(($(cpu_ns) - from)) -v ms=$(($(now_ms) - began)) 'BEGIN { printf "%.1f", ns / 1e4 / ms }')"
 	sleep 3
 	note "$1-cpu" "$(awk -v ns=$(($(cpu_ns) - from)) -v n="$count" 'BEGIN { printf "%.3f", ns / 1e6 / n }')"
 }
@@ -299,6 +301,7 @@ table() {
 		row "CR → Ready, $small at 100/s, $which, ms" "paced-$which"
 	done
 	row "CPU per CR, ms" paced-cpu
+	row "CPU while they come, % of a core" paced-share
 	for which in p50 p99 max; do
 		row "child deleted → there again, $which, ms" "recover-$which"
 	done
