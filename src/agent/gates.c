@@ -6,6 +6,7 @@ struct gate {
         char *ns, *name;
         char *rv;        /* a write: as new as that; NULL: a deletion, or not known */
         char *uid;       /* a deletion: of what is to be gone; NULL otherwise */
+        bool at_once;    /* a deletion without grace */
         unsigned number; /* of a refresh; 0: none was asked for */
         int64_t since_ms;
 };
@@ -42,8 +43,21 @@ void gates_deleted(struct gates *g, struct informer *i, struct str ns, struct st
         add(g, i, ns, name, now_ms)->uid = str_dup(uid);
 }
 
+void gates_ended(struct gates *g, struct informer *i, struct str ns, struct str name, struct str uid, int64_t now_ms) {
+        struct gate *gate = add(g, i, ns, name, now_ms);
+
+        gate->uid = str_dup(uid);
+        gate->at_once = true;
+}
+
 void gates_unknown(struct gates *g, struct informer *i, struct str ns, struct str name, int64_t now_ms) {
         add(g, i, ns, name, now_ms)->number = informer_refresh(i);
+}
+
+static bool is_gone(const struct gate *gate) {
+        const struct kept *k = informer_at(gate->informer, str_from(gate->ns), str_from(gate->name));
+
+        return !k || !str_eqc(k->uid, gate->uid);
 }
 
 static bool is_open(const struct gate *gate) {
@@ -53,6 +67,8 @@ static bool is_open(const struct gate *gate) {
                 return true;
         if (gate->rv)
                 return informer_saw(gate->informer, ns, name, str_from(gate->rv));
+        if (gate->at_once)
+                return is_gone(gate);
         return gate->uid && informer_saw_end(gate->informer, ns, name, str_from(gate->uid));
 }
 

@@ -27,6 +27,8 @@ void gates_clear(struct gates *g);
 void gates_written(struct gates *g, struct informer *i, struct str ns, struct str name, struct str rv, int64_t now_ms);
 /* A deletion of the object with this uid that was answered. */
 void gates_deleted(struct gates *g, struct informer *i, struct str ns, struct str name, struct str uid, int64_t now_ms);
+/* A deletion without grace that was answered: that it is being deleted, as it may have been before, is not enough. */
+void gates_ended(struct gates *g, struct informer *i, struct str ns, struct str name, struct str uid, int64_t now_ms);
 /* A write without an answer: what became of it shows a consistent read, which begins. */
 void gates_unknown(struct gates *g, struct informer *i, struct str ns, struct str name, int64_t now_ms);
 

@@ -125,10 +125,21 @@ static void node_changed(void *ctx, const struct kept *old, const struct kept *n
 
 /* --- the kinds ------------------------------------------------------------------------------------------------ */
 
+/* The taint does not say when it came. */
+static void note_out_of_service(const struct table *t, struct digest *now) {
+        const struct kept *k = informer_find(t->informer, now->kept.key);
+        int64_t since_ms = k ? digest_of(k)->node.is.out_of_service_ms : 0;
+
+        if (now->node.is.out_of_service)
+                now->node.is.out_of_service_ms = since_ms ? since_ms : loop_wall_ms(t->cache->loop);
+}
+
 static struct kept *read_digest(void *ctx, struct str bytes) {
         const struct table *t = ctx;
         struct digest *d = digest_read(t->kind, bytes);
 
+        if (d && t->kind == GROUPS_NODES)
+                note_out_of_service(t, d);
         return d ? &d->kept : NULL;
 }
 

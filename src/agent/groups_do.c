@@ -33,7 +33,8 @@ static void gate_written(struct doing *d, struct str rv) {
 static void gate_deleted(struct doing *d) {
         struct set *s = d->pass->set;
 
-        gates_deleted(&s->gates, informer_for(d), s->ns, d->action->name, d->action->uid, now_ms(s));
+        (d->action->force ? gates_ended : gates_deleted)(&s->gates, informer_for(d), s->ns, d->action->name,
+                                                         d->action->uid, now_ms(s));
 }
 
 static void gate_unknown(struct doing *d) {

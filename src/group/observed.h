@@ -46,6 +46,7 @@ struct group_node {
         struct str name;
         const struct value *labels; /* NULL: none */
         bool out_of_service;        /* it has the taint node.kubernetes.io/out-of-service */
+        int64_t out_of_service_ms;  /* since when that is known; 0: for long */
         bool gone;                  /* there is no such Node */
         int64_t lost_ms;            /* since when its Ready is not True, or since when it is gone; 0: it is fine */
 };

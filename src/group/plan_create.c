@@ -46,23 +46,24 @@ static struct group_action *delete_pod(struct planner *p, const struct group_pod
         return act;
 }
 
-/* Nobody will ever say that its containers have ended. */
-static bool is_beyond(const struct planner *p, const struct group_pod *pod) {
+/* From when on nobody will ever say that its containers have ended; INT64_MAX: somebody may. */
+static int64_t beyond_ms(const struct planner *p, const struct group_pod *pod) {
         const struct group_node *node = plan_find_node(p, pod->node);
 
-        if (!node)
-                return false;
-        return node->out_of_service ||
-               (node->gone && node->lost_ms && p->now_ms - node->lost_ms >= p->s->options.unreachable_ms);
+        if (node && node->out_of_service)
+                return node->out_of_service_ms + EVICTION_MS;
+        if (node && node->gone && node->lost_ms)
+                return node->lost_ms + p->s->options.unreachable_ms;
+        return INT64_MAX;
 }
 
 static void end_pod(struct planner *p, const struct group_pod *pod, int32_t group) {
-        const struct group_node *node = plan_find_node(p, pod->node);
+        int64_t at_ms = beyond_ms(p, pod);
 
-        if (is_beyond(p, pod))
+        if (p->now_ms >= at_ms)
                 delete_pod(p, pod, group, true, "its node is gone");
-        else if (node && node->gone && node->lost_ms)
-                plan_again_at(p, node->lost_ms + p->s->options.unreachable_ms);
+        else if (at_ms != INT64_MAX)
+                plan_again_at(p, at_ms);
 }
 
 /* Nothing is taken away for a revision that may turn out to be impossible to store. */

@@ -41,18 +41,27 @@ static enum group_restart policy_of(const struct planner *p, const struct group 
         return policy;
 }
 
-static bool is_lost(const struct planner *p, const struct group_pod *pod) {
+/* When its node counts as lost; INT64_MAX: it does not. */
+static int64_t lost_at_ms(const struct planner *p, const struct group_pod *pod) {
         const struct group_node *node = plan_find_node(p, pod->node);
+        int64_t at_ms = INT64_MAX;
 
-        return node &&
-               (node->out_of_service || (node->lost_ms && p->now_ms - node->lost_ms >= p->s->options.unreachable_ms));
+        if (node && node->lost_ms)
+                at_ms = node->lost_ms + p->s->options.unreachable_ms;
+        if (node && node->out_of_service && node->out_of_service_ms + EVICTION_MS < at_ms)
+                at_ms = node->out_of_service_ms + EVICTION_MS;
+        return at_ms;
+}
+
+static bool is_lost(const struct planner *p, const struct group_pod *pod) {
+        return p->now_ms >= lost_at_ms(p, pod);
 }
 
 static void watch_node(struct planner *p, const struct group_pod *pod) {
-        const struct group_node *node = plan_find_node(p, pod->node);
+        int64_t at_ms = lost_at_ms(p, pod);
 
-        if (node && node->lost_ms)
-                plan_again_at(p, node->lost_ms + p->s->options.unreachable_ms);
+        if (at_ms != INT64_MAX)
+                plan_again_at(p, at_ms);
 }
 
 static bool has_ended(const struct group_pod *pod) {

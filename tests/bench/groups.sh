@@ -6,6 +6,7 @@
 #   groups.sh [ROUNDS]        5 rounds of each row: p50 and max are shown
 #   BENCH_START_MS=1000       a Pod is Running and Ready so long after it was put on a node
 #   BENCH_LONG=1              50 killed workers, and a crash loop of ten minutes
+#   BENCH_ROWS='L1 L12'       only these: L1 L2 L3 L4 (with L5) L8 L9 L10 L11 L6 (with L7) L12 L14 (ten minutes)
 #
 # The published values are of a machine that ran busybox without probes, whose start is in them. Here Pods are simulated
 # (podsim): each start takes BENCH_START_MS, the same in all rows, and containers end at once. "Pod starts in it" says how many

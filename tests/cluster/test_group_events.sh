@@ -321,14 +321,18 @@ a_lost_node_takes_the_rest_of_its_group_and_holds_back_its_successor() {
 	other=$(uids lost 0)
 	lost=$(node_of lost-1-1)
 	[ "$lost" != "$(node_of lost-0-1)" ] || fail 'both workers are on one node'
+	mark
 	kc person annotate node "$lost" podsim.truce.dev/down=true >/dev/null
 	wait_until 30 nobody_lives lost 1
 	wait_until 30 is_gone pod lost-1
+	assert_eq 1 "$(truce_requests --verb delete --resource pods --name lost-1-1)" 'deletions of the lost Pod'
 	got pod lost-1-1 '{.metadata.deletionTimestamp}' | grep . >/dev/null || fail 'the lost Pod is not being deleted'
 	wait_until 10 row_says lost "worker lost-1-1 to end on node $lost"
 	assert_eq "$other" "$(uids lost)" 'what lives'
 	kc person taint node "$lost" node.kubernetes.io/out-of-service=nodeshutdown:NoExecute >/dev/null
 	becomes lost A+A+ 90
+	assert_eq 2 "$(truce_requests --verb delete --resource pods --name lost-1-1)" 'deletions of the lost Pod: with grace, without'
+	assert_eq '0 2 1 2 1 2 ' "$(events lives lost | cut -d ' ' -f 1,2 | sort | tr '\n' ' ')" 'lives: group and Pods'
 	all_are_new "$before" "$(uids lost 1)" || fail "group 1: '$before', then '$(uids lost 1)'"
 	assert_eq "$other" "$(uids lost 0)" 'group 0'
 	[ "$(node_of lost-1-1)" != "$lost" ] || fail 'it is on the lost node again'

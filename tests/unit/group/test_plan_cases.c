@@ -463,7 +463,7 @@ static void do_lose(struct playing *p, const struct value *v) {
 }
 
 static void do_out_of_service(struct playing *p, const struct value *v) {
-        node_named(p, v)->out_of_service = true;
+        world_out_of_service(p->w, node_named(p, v));
 }
 
 static void do_gone(struct playing *p, const struct value *v) {

@@ -371,7 +371,8 @@ static void lose_node(struct history *h) {
                 world_heal(h->w, node);
         } else if (node->lost && !node->gone) {
                 node->gone = chance(h, 30);
-                node->out_of_service = chance(h, 30);
+                if (chance(h, 30) && !node->out_of_service)
+                        world_out_of_service(h->w, node);
                 world_say(h->w, "-- node %.*s:%s%s", STR_FMT(node->name), node->gone ? " gone" : "",
                           node->out_of_service ? " out of service" : "");
         } else if (!node->lost) {
@@ -483,7 +484,7 @@ static void end_faults(struct history *h) {
         set_shape(h);
         for (size_t i = 0; i < h->w->node_count; i++) {
                 if (h->w->nodes[i].gone)
-                        h->w->nodes[i].out_of_service = true;
+                        world_out_of_service(h->w, &h->w->nodes[i]);
                 world_heal(h->w, &h->w->nodes[i]);
         }
         for (size_t i = 0; i < h->w->pod_count; i++)

@@ -48,7 +48,7 @@ struct world_node {
         struct str name;
         int room; /* pods */
         bool out_of_service, gone, lost;
-        int64_t lost_ms;
+        int64_t lost_ms, out_of_service_ms;
 };
 
 struct world {
@@ -191,7 +191,7 @@ static inline void world_schedule(struct world *w, struct world_pod *p) {
         for (size_t i = 0; i < w->node_count; i++) {
                 struct world_node *n = &w->nodes[i];
 
-                if (n->gone || n->lost || world_room(w, n) <= 0)
+                if (n->gone || n->lost || n->out_of_service || world_room(w, n) <= 0)
                         continue;
                 p->pod.node = n->name;
                 p->pod.unschedulable = false;
@@ -299,6 +299,11 @@ static inline void world_lose(struct world *w, struct world_node *n) {
                 }
 }
 
+static inline void world_out_of_service(struct world *w, struct world_node *n) {
+        n->out_of_service = true;
+        n->out_of_service_ms = w->now_ms;
+}
+
 static inline void world_heal(struct world *w, struct world_node *n) {
         if (n->gone)
                 return;
@@ -341,6 +346,7 @@ static inline void world_observe_nodes(struct world *w, struct arena *a, struct 
                 nodes[i] = (struct group_node){ .name = n->name,
                                                 .labels = value_with(a, NULL, STR("rack"), value_string(a, n->name, 0)),
                                                 .out_of_service = n->out_of_service,
+                                                .out_of_service_ms = n->out_of_service_ms,
                                                 .gone = n->gone,
                                                 .lost_ms = n->lost_ms };
         }
