@@ -34,8 +34,8 @@
 #define FORGET_MS        (600 * SECOND_MS) /* ready for so long: the next restart comes at once again */
 #define SETTLE_MS        (15 * SECOND_MS)  /* what one group let go of may help another within it */
 /*
- * A node's taint makes the cluster's eviction controller delete its pods, by their names alone: a successor that is made
- * before that is done is deleted in its predecessor's place. So that long nothing is done for the taint's sake.
+ * A node's taint makes the cluster's eviction controller delete its pods, by their names alone: a successor that is
+ * made before that is done is deleted in its predecessor's place. So that long nothing is done for the taint's sake.
  */
 #define EVICTION_MS (5 * SECOND_MS)
 

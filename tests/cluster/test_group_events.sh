@@ -277,15 +277,15 @@ print(*[c[sys.argv[3]] for c in json.loads(sys.argv[1])["status"]["conditions"] 
 # A Node with room for one Pod of two groups of four. Groups are tried again and again, so capacity comes at once when both hold
 # nothing, and what was said then is looked at later.
 half_a_group_holds_nothing_and_capacity_starts_exactly_one() {
-	local then
+	local seen
 	node small 1
 	annotations='truce.dev/gang-timeout: 3s' leader='rig: small' worker='rig: small' leader_cpu=1 worker_cpu=1 make tight 2 4
 	wait_until 60 holds_nothing tight
-	then=$(got lws tight '{}')
+	seen=$(got lws tight '{}')
 	node small 4
-	assert_eq 'True GroupNotSchedulable' "$(said "$then" WaitingForCapacity status) $(said "$then" WaitingForCapacity reason)" condition
+	assert_eq 'True GroupNotSchedulable' "$(said "$seen" WaitingForCapacity status) $(said "$seen" WaitingForCapacity reason)" condition
 	assert_eq 'group 0 found no nodes for all of its 4 pods; group 1 found no nodes for all of its 4 pods' \
-		"$(said "$then" WaitingForCapacity message)" 'what the condition says'
+		"$(said "$seen" WaitingForCapacity message)" 'what the condition says'
 	becomes tight A+A-
 	assert_eq '0,0 1,0 2,0 3,0 4,0 ' "$(events nodes tight | tac | sed '/^0,0$/q' | tac | head -n 5 | tr '\n' ' ')" 'Pods on nodes, by group'
 	wait_until 60 condition_is tight WaitingForCapacity

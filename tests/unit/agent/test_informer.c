@@ -223,6 +223,22 @@ static void a_deletion_is_waited_for_until_that_uid_is_gone(void **state) {
         assert_int_equal(wait_ms(f), 0);
 }
 
+/* One that is being deleted already is deleted at once: the first deletion's mark says nothing of the second. */
+static void a_deletion_at_once_is_waited_for_until_the_object_is_gone(void **state) {
+        static const char leaving[] = "{\"metadata\":{\"name\":\"a\",\"namespace\":\"shop\",\"uid\":\"uid-a\","
+                                      "\"resourceVersion\":\"11\",\"deletionTimestamp\":\"2026-11-30T10:00:00Z\"}}";
+        struct fixture *f = *state;
+        char text[512];
+
+        gates_deleted(&f->gates, f->informer, NS, STR("a"), STR("uid-a"), loop_now_ms(f->loop));
+        see(f, "MODIFIED", str_from(leaving));
+        assert_int_equal(wait_ms(f), 0);
+        gates_ended(&f->gates, f->informer, NS, STR("a"), STR("uid-a"), loop_now_ms(f->loop));
+        assert_true(wait_ms(f) > 0);
+        see(f, "DELETED", object("a", "one", 12, text));
+        assert_int_equal(wait_ms(f), 0);
+}
+
 static void what_is_not_known_is_read_anew(void **state) {
         struct fixture *f = *state;
         char text[512];
@@ -258,6 +274,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_write_is_waited_for_until_it_or_something_newer_is_seen, set_up,
                                                 tear_down),
                 cmocka_unit_test_setup_teardown(a_deletion_is_waited_for_until_that_uid_is_gone, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(a_deletion_at_once_is_waited_for_until_the_object_is_gone, set_up,
+                                                tear_down),
                 cmocka_unit_test_setup_teardown(what_is_not_known_is_read_anew, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(a_write_that_is_not_seen_for_long_is_read_anew, set_up, tear_down),
         };
