@@ -107,18 +107,18 @@ static void tell_of_roll(struct planner *p, int32_t partition_before) {
                                      p->s->replicas));
 }
 
-static void tell_of_surge(struct planner *p, int32_t groups_before) {
-        for (int32_t i = p->roll.groups; i < groups_before && p->before.rolling; i++) {
-                if (i < p->s->replicas || i >= (int32_t)p->dense)
-                        continue;
-                plan_tell(p, false, "GroupsProgressing",
-                          arena_strf(p->a, "deleting surge replica %.*s-%d", STR_FMT(p->s->name), p->groups[i].index));
-        }
+/* Those that have no place any more; while they still have the one that they had. */
+static void tell_of_surge(struct planner *p) {
+        for (int32_t i = p->roll.groups; i < p->wanted_count && p->before.rolling; i++)
+                if (i >= p->s->replicas)
+                        plan_tell(p, false, "GroupsProgressing",
+                                  arena_strf(p->a, "deleting surge replica %.*s-%d", STR_FMT(p->s->name),
+                                             p->wanted[i]->index));
 }
 
 void plan_roll(struct planner *p) {
         struct group_memory *m = &p->after;
-        int32_t groups_before = m->groups, partition_before = m->partition;
+        int32_t partition_before = m->partition;
 
         plan_place_groups(p, m->groups < 0 ? (int32_t)p->dense : m->groups);
         bool fresh = is_fresh(p);
@@ -141,10 +141,10 @@ void plan_roll(struct planner *p) {
         m->groups = p->roll.groups;
         m->replicas = p->s->replicas;
         m->revision = p->want->t.hash;
+        tell_of_surge(p);
         plan_place_groups(p, m->groups);
         m->rolling = m->groups > m->replicas || any_of_another_revision(p);
         if (fresh)
                 partition_before = m->groups;
         tell_of_roll(p, partition_before);
-        tell_of_surge(p, groups_before);
 }
