@@ -110,10 +110,7 @@ static void read_conditions(const struct value *pod, struct group_pod *into) {
                 into->ready = true;
                 into->ready_ms = time_of(value_getc(ready, "lastTransitionTime"));
         }
-        if (says(scheduled, "status", "False") && says(scheduled, "reason", "Unschedulable")) {
-                into->unschedulable = true;
-                into->unschedulable_ms = time_of(value_getc(scheduled, "lastTransitionTime"));
-        }
+        into->unschedulable = says(scheduled, "status", "False") && says(scheduled, "reason", "Unschedulable");
 }
 
 /* The end of a container that ended with an error, newest so far. */

@@ -33,13 +33,16 @@ struct group_pod {
         bool ready;           /* condition Ready is True */
         bool gated;           /* our scheduling gate is on it */
         bool gated_by_others; /* another scheduling gate is on it */
-        bool unschedulable;   /* condition PodScheduled is False with reason Unschedulable */
+        /*
+         * Condition PodScheduled is False with reason Unschedulable. Its lastTransitionTime says nothing of since when:
+         * for a pod that had a gate it is when that came.
+         */
+        bool unschedulable;
         int64_t created_ms;
-        int64_t deleting_ms;      /* deletionTimestamp; 0: it is not being deleted */
-        int64_t unschedulable_ms; /* of that condition's last transition; 0: it is not, or the condition does not say */
-        int64_t ready_ms;         /* since when it is ready; 0: it is not, or the condition does not say */
-        int32_t restarts;         /* the highest restartCount of its containers and init containers */
-        struct str last_failure;  /* "container main: exit code 137 (OOMKilled)": the newest one, for people; empty */
+        int64_t deleting_ms;     /* deletionTimestamp; 0: it is not being deleted */
+        int64_t ready_ms;        /* since when it is ready; 0: it is not, or the condition does not say */
+        int32_t restarts;        /* the highest restartCount of its containers and init containers */
+        struct str last_failure; /* "container main: exit code 137 (OOMKilled)": the newest one, for people; empty */
 };
 
 struct group_node {

@@ -131,7 +131,6 @@ static void conditions_have_their_times(void **state) {
         (void)state;
         assert_false(p.ready);
         assert_true(p.unschedulable);
-        assert_int_equal(p.unschedulable_ms, NOON_MS + 5000);
         p = pod("status:\n  phase: Running\n  conditions:\n"
                 "  - {type: PodScheduled, status: \"False\", reason: SchedulingGated}\n"
                 "  - {type: Ready, status: \"True\", lastTransitionTime: \"2026-12-01T12:00:07Z\"}\n");

@@ -195,14 +195,12 @@ static inline void world_schedule(struct world *w, struct world_pod *p) {
                         continue;
                 p->pod.node = n->name;
                 p->pod.unschedulable = false;
-                p->pod.unschedulable_ms = 0;
                 p->start_at_ms = w->now_ms + w->start_delay_ms;
                 world_touch(w, p);
                 return;
         }
         if (!p->pod.unschedulable) {
                 p->pod.unschedulable = true;
-                p->pod.unschedulable_ms = w->now_ms / 1000 * 1000;
                 world_touch(w, p);
         }
 }
