@@ -116,10 +116,9 @@ static bool is_refusal(const struct doing *d, const struct err *err) {
                (err->code == ERR_INVAL && d->action->kind == GROUP_CREATE);
 }
 
-static void done_badly(struct doing *d, const struct kube_result *result) {
+static void done_badly(struct doing *d, const struct kube_result *result, const struct err *err) {
         struct pass *p = d->pass;
         const struct group_action *action = d->action;
-        const struct err *err = &result->err;
         int64_t soonest_ms = 0;
 
         if (result->status.namespace_terminating || result->status.namespace_missing) {
@@ -150,13 +149,9 @@ static void ended(struct doing *d) {
 
 /* --- what stands in the way ----------------------------------------------------------------------------------- */
 
-static bool is_owned(struct str object, struct str uid) {
-        _cleanup_(arena_freep) struct arena *a = arena_new(object.n * 8);
-        const struct value *v, *owners;
+static bool is_owned(const struct value *object, struct str uid) {
+        const struct value *owners = value_path(object, "metadata", "ownerReferences", NULL);
 
-        if (json_parse(object, a, &v, NULL) < 0)
-                return false;
-        owners = value_path(v, "metadata", "ownerReferences", NULL);
         for (size_t i = 0; i < value_count(owners); i++) {
                 const struct value *owner = owners->list.items[i];
 
@@ -167,19 +162,30 @@ static bool is_owned(struct str object, struct str uid) {
         return false;
 }
 
+/* Is it what was to be made (plan.h)? */
+static bool will_do(const struct doing *d, struct str object) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(object.n * 8);
+        const struct value *v;
+
+        if (json_parse(object, a, &v, NULL) < 0)
+                return false;
+        return is_owned(v, d->pass->spec.uid) ||
+               (d->action->object == GROUP_CLAIM && !value_path(v, "metadata", "deletionTimestamp", NULL));
+}
+
+/* The plan is shown what it is: a claim that lacks the set's label no watch tells of. */
 static void on_found(void *ctx, const struct kube_result *result) {
         struct doing *d = ctx;
         struct pass *p = d->pass;
 
         d->op = NULL;
-        if (result->err.code == 0 && is_owned(result->body, p->spec.uid)) {
+        if (result->err.code == 0)
+                groups_cache_found(p->set->groups->cache, table_of(d->action->object), str_from(p->set->key),
+                                   result->body);
+        if (result->err.code == 0 && will_do(d, result->body))
                 gate_written(d, metadata_text(result->body, "resourceVersion"));
-        } else {
-                if (result->err.code == 0)
-                        groups_cache_found(p->set->groups->cache, table_of(d->action->object), str_from(p->set->key),
-                                           result->body);
+        else
                 look_again(p);
-        }
         ended(d);
 }
 
@@ -209,11 +215,13 @@ static void on_done(void *ctx, const struct kube_result *result) {
         struct doing *d = ctx;
         const struct group_action *action = d->action;
         struct set *s = d->pass->set;
+        struct err err = result->err;
 
         d->op = NULL;
+        conceal_env(action->body, &err);
         if (log_is_on(LOG_DEBUG))
                 log_event(LOG_DEBUG, "groups", kind_names[action->kind], "lws", s->key, "obj", action->name.p, "why",
-                          action->why ? action->why : "", "err", result->err.code ? result->err.msg : "", NULL);
+                          action->why ? action->why : "", "err", err.code ? err.msg : "", NULL);
         if (action->kind == GROUP_CREATE && result->status.conflict == KUBE_CONFLICT_EXISTS) {
                 look_at_it(d);
                 return;
@@ -221,7 +229,7 @@ static void on_done(void *ctx, const struct kube_result *result) {
         if (result->err.code == 0 || is_gone(d, result))
                 done_well(d, result->err.code == 0 ? result->body : STR(""));
         else
-                done_badly(d, result);
+                done_badly(d, result, &err);
         ended(d);
 }
 

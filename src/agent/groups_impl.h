@@ -61,6 +61,7 @@ struct groups {
         struct queue *queue;
         struct map *sets;        /* key → struct set */
         struct loop_timer *look; /* asks whether the kind is served */
+        bool begun;              /* groups_begin() was called */
         bool was_synced;         /* the cache, when it told of itself last */
         enum err_code was_err;
         bool told_absent;
@@ -102,7 +103,7 @@ struct pass {
 void pass_begin(struct set *s);
 /* Ends it; first the condition that tells of refusals is written when it is not as it should be. */
 void pass_done(struct pass *p);
-/* Applies the whole status of the object. */
+/* Applies what is ours of a status of the object. */
 struct kube_op *pass_write_status(struct pass *p, const struct value *status, kube_done_fn done, void *ctx);
 /* Ends it without a word to the queue. */
 void pass_free(struct pass *p);
@@ -113,6 +114,8 @@ void pass_perform(struct pass *p);
 
 /* --- groups_refuse.c ------------------------------------------------------------------------------------------ */
 void refusals_clear(struct set *s);
+/* Takes the values of environment variables that Git has in what was to be made out of what the server said of it. */
+void conceal_env(const struct value *body, struct err *err);
 void refuse(struct set *s, const struct group_action *action, const struct err *err);
 /* The action works now. */
 void refusal_over(struct set *s, const struct group_action *action);
@@ -122,6 +125,8 @@ void refusals_keep(struct set *s, const struct group_plan *plan);
 bool is_refused(const struct set *s, const struct group_action *action, int64_t *soonest_ms);
 /* False: neither is anything refused, nor does the object say so. */
 bool may_be_blocked(const struct set *s, const struct live *live);
+/* What is ours of it, that condition included: others' conditions and fields stay theirs, to change and to remove. */
+const struct value *status_to_apply(const struct value *status, struct arena *a);
 /* The status with the condition WritesBlocked as it should be, in the arena; NULL: it is so. */
 const struct value *blocked_status(struct set *s, const struct value *lws, struct arena *a);
 

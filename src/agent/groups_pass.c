@@ -103,7 +103,8 @@ struct kube_op *pass_write_status(struct pass *p, const struct value *status, ku
         struct kube_location at = location(p);
 
         at.subresource = STR("status");
-        return kube_client_apply(p->set->groups->env.client, &at, status_body(p, status), &how, done, ctx);
+        return kube_client_apply(p->set->groups->env.client, &at, status_body(p, status_to_apply(status, p->arena)),
+                                 &how, done, ctx);
 }
 
 void pass_done(struct pass *p) {

@@ -2,12 +2,20 @@
 /* Writes that the server refuses: when each is worth another try, and the condition that says so. */
 #include "agent/groups_impl.h"
 
+#include <ctype.h>
+#include <string.h>
+
 #include "base/when.h"
+#include "group/status.h"
 #include "sync/backoff.h"
 
 /* For rights that are missing; what a policy refuses waits a minute at least (sync/backoff.h). */
 #define REFUSED           ((struct backoff){ 5000, 2, 5 * 60000 })
 #define MESSAGE_MAX_BYTES 1024
+
+#define CONCEALED         "***"
+#define SECRET_MIN_BYTES  4 /* shorter values are words of any sentence */
+#define SECRET_LONG_BYTES 8
 
 static void refusal_done(struct refusal *r) {
         free(r->name);
@@ -31,6 +39,59 @@ static struct refusal *find(const struct set *s, const struct group_action *acti
         }
         return NULL;
 }
+
+/* --- what an answer may say -------------------------------------------------------------------------------------- */
+
+static bool is_of_word(char c) {
+        return isalnum((unsigned char)c) || c == '-' || c == '_';
+}
+
+/* Short ones only where they stand alone: "demo" is no part of "demo-0". */
+static bool gives_away(const char *msg, const char *at, struct str secret) {
+        if (secret.n >= SECRET_LONG_BYTES)
+                return true;
+        return (at == msg || !is_of_word(at[-1])) && !is_of_word(at[secret.n]);
+}
+
+static void conceal(struct err *err, struct str secret) {
+        char *at = err->msg;
+
+        while (secret.n >= SECRET_MIN_BYTES && (at = memmem(at, strlen(at), secret.p, secret.n))) {
+                if (!gives_away(err->msg, at, secret)) {
+                        at++;
+                        continue;
+                }
+                memmove(at + strlen(CONCEALED), at + secret.n, strlen(at + secret.n) + 1);
+                at = mempcpy(at, CONCEALED, strlen(CONCEALED));
+        }
+}
+
+/* What every container of a group is told (group/build.h) is in the names of its pods already. */
+static bool is_made(struct str name) {
+        return str_starts(name, STR("LWS_")) || str_starts(name, STR("TPU_"));
+}
+
+static void conceal_values(const struct value *env, struct err *err) {
+        for (size_t i = 0; value_is(env, VALUE_LIST) && i < env->list.count; i++)
+                if (!is_made(value_text(value_getc(env->list.items[i], "name"))))
+                        conceal(err, value_text(value_getc(env->list.items[i], "value")));
+}
+
+/* An admission policy may answer with what it was asked about, be it a Pod or a revision. */
+void conceal_env(const struct value *body, struct err *err) {
+        if (!err->code)
+                return;
+        for (size_t i = 0; value_is(body, VALUE_LIST) && i < body->list.count; i++)
+                conceal_env(body->list.items[i], err);
+        for (size_t i = 0; value_is(body, VALUE_MAP) && i < body->map.count; i++) {
+                if (str_eqc(body->map.members[i].key, "env"))
+                        conceal_values(body->map.members[i].value, err);
+                else
+                        conceal_env(body->map.members[i].value, err);
+        }
+}
+
+/* --- which writes ------------------------------------------------------------------------------------------------ */
 
 void refuse(struct set *s, const struct group_action *action, const struct err *err) {
         struct loop *loop = s->groups->env.loop;
@@ -201,6 +262,15 @@ static const struct value *find_condition(const struct value *conditions) {
                 if (str_eqc(value_text(value_getc(conditions->list.items[i], "type")), GROUPS_BLOCKED))
                         return conditions->list.items[i];
         return NULL;
+}
+
+const struct value *status_to_apply(const struct value *status, struct arena *a) {
+        const struct value *blocked = find_condition(value_getc(status, "conditions"));
+        const struct value *ours = group_status_ours(status, group_status_scope_of(status), a);
+
+        if (!blocked)
+                return ours;
+        return value_with(a, ours, STR("conditions"), with_condition(value_getc(ours, "conditions"), blocked, a));
 }
 
 bool may_be_blocked(const struct set *s, const struct live *live) {

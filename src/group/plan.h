@@ -43,8 +43,9 @@ struct group_action {
         enum group_object object; /* GROUP_STATUS: without meaning */
         /*
          * Ascending. Actions of one phase may run at once and each is tried; the next phase begins when all of this one
-         * succeeded. "Already there with our uid as controller" is a success of GROUP_CREATE, "not there" and "there
-         * with another uid" one of GROUP_DELETE.
+         * succeeded. "Already there with our uid as controller" is a success of GROUP_CREATE, and so is a claim that
+         * is there, whoever made it, and is not being deleted: as with a StatefulSet a claim outlives who used it. "Not
+         * there" and "there with another uid" is one of GROUP_DELETE.
          */
         unsigned phase;
         struct str name;

@@ -55,7 +55,7 @@ bool plan_is_stalled(struct planner *p, enum group_status_scope *ret_scope) {
         *ret_scope = GROUP_STATUS_STALLED;
         if (p->o->foreign.n) {
                 *ret_scope = GROUP_STATUS_FOREIGN;
-                plan_condition(p, GROUP_CONDITION_STALLED, "ForeignController",
+                plan_condition(p, GROUP_CONDITION_STALLED, GROUP_REASON_FOREIGN,
                                arena_strf(p->a, "%.*s runs this object; nothing is done here until that ends",
                                           STR_FMT(p->o->foreign)));
                 return true;

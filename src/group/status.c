@@ -214,6 +214,16 @@ const struct value *group_status_ours(const struct value *status, enum group_sta
         return value_map_end(&b, a, 0);
 }
 
+enum group_status_scope group_status_scope_of(const struct value *status) {
+        const struct value *conditions = value_getc(status, "conditions"), *stalled;
+
+        if (!conditions_on(conditions, STR(GROUP_CONDITION_STALLED)))
+                return GROUP_STATUS_WHOLE;
+        stalled = conditions_find(conditions, STR(GROUP_CONDITION_STALLED));
+        return str_eqc(value_text(value_getc(stalled, "reason")), GROUP_REASON_FOREIGN) ? GROUP_STATUS_FOREIGN
+                                                                                        : GROUP_STATUS_STALLED;
+}
+
 /* --- telling ---------------------------------------------------------------------------------------------------- */
 
 static enum phase told_phase(const struct value *conditions) {

@@ -29,7 +29,8 @@ struct group_spec;
 #define GROUP_CONDITION_BACKOFF     "RestartBackoff"
 #define GROUP_CONDITION_WAITING     "WaitingForCapacity"
 #define GROUP_CONDITION_STUCK       "TerminatingStuck"
-#define GROUP_CONDITION_MEMORY      "truce.dev/Groups" /* message: group_memory_text() */
+#define GROUP_REASON_FOREIGN        "ForeignController" /* of Stalled */
+#define GROUP_CONDITION_MEMORY      "truce.dev/Groups"  /* message: group_memory_text() */
 
 struct group_count {
         int32_t groups;       /* existing, surge included: HPA sees these */
@@ -82,9 +83,12 @@ const struct value *group_status_build(const struct group_status_in *in, struct 
 
 /*
  * The part of a status that is ours: what a server-side apply of it must hold. To apply others' conditions would make
- * us an owner of them, and nobody could remove them again. With scope FOREIGN only conditions of our own types.
+ * us an owner of them, and nobody could remove them again. With scope FOREIGN only conditions of our own types: the
+ * rest is the other one's to write from then on.
  */
 const struct value *group_status_ours(const struct value *status, enum group_status_scope scope, struct arena *a);
+/* Of which scope the status is that was written last: FOREIGN where it says that somebody else runs the object. */
+enum group_status_scope group_status_scope_of(const struct value *status);
 
 /* What people are told (an Event on the object) because a condition flipped. Strings live as long as `after` and the
  * arena. */
