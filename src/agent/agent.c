@@ -9,6 +9,9 @@
 #include "git/url.h"
 #include "sync/backoff.h"
 
+/* A kind that Git wants and that is not served is looked for so often by one that stands by. */
+#define LOOK_AHEAD_AGAIN_MS 60000
+
 /* --- the cluster's events --------------------------------------------------------------------------------------- */
 
 /* The CRD of a kind that is watched: its schema says what the kind's fields are. */
@@ -30,7 +33,9 @@ static bool on_keep(void *ctx, struct str id) {
         const struct agent *agent = ctx;
 
         for (size_t i = 0; i < agent->count; i++) {
-                if (app_knows(agent->entries[i].app, id))
+                const struct entry *e = &agent->entries[i];
+
+                if (app_knows(e->app, id) || (e->ahead && desired_find(e->ahead, id)))
                         return true;
         }
         return defines_wanted_kind(agent, id) || agent_defines_scaler(id) || agent_defines_groups(agent, id);
@@ -296,14 +301,7 @@ static void try_again(struct agent *agent, const char *what, const struct err *e
                                                      (unsigned)loop_random(agent->loop, 1000)));
 }
 
-static void on_discovered(void *ctx, const struct err *err) {
-        struct agent *agent = ctx;
-
-        if (err) {
-                try_again(agent, "discovery", err);
-                return;
-        }
-        agent->discovered = true;
+static void begin_entries(struct agent *agent) {
         for (size_t i = 0; i < agent->count; i++) {
                 struct entry *e = &agent->entries[i];
 
@@ -313,6 +311,19 @@ static void on_discovered(void *ctx, const struct err *err) {
                 entry_tell_status(e);
                 entry_bring_back(e);
         }
+}
+
+static void on_discovered(void *ctx, const struct err *err) {
+        struct agent *agent = ctx;
+
+        agent->discovering = false;
+        if (err) {
+                try_again(agent, "discovery", err);
+                return;
+        }
+        agent->discovered = true;
+        if (agent->opened || !agent->begun)
+                begin_entries(agent);
 }
 
 static void on_opened(void *ctx, const struct err *err) {
@@ -329,10 +340,15 @@ static void on_opened(void *ctx, const struct err *err) {
 static void start(void *ctx) {
         struct agent *agent = ctx;
 
-        if (!agent->opened)
+        if (agent->begun && !agent->opened) {
                 store_open(agent->store, agent->options.read_only, on_opened, agent);
-        else if (!agent->discovered)
+        } else if (agent->discovered && !agent->looks_again) {
+                begin_entries(agent);
+        } else if (!agent->discovering) {
+                agent->discovering = true;
+                agent->looks_again = false;
                 cluster_discover(agent->cluster, on_discovered, agent);
+        }
 }
 
 static void on_warning(void *ctx, struct str text) {
@@ -524,6 +540,7 @@ void agent_free(struct agent *agent) {
 
                 unfollow(e);
                 entry_drop_render(e);
+                desired_set_free(e->ahead);
                 app_free(e->app);
                 arena_free(e->revision_arena);
                 free(e->degraded_id);
@@ -551,7 +568,23 @@ void agent_free(struct agent *agent) {
 }
 
 void agent_start(struct agent *agent) {
+        agent->begun = true;
+        agent->looks_again = false;
+        agent->attempts = 0;
+        for (size_t i = 0; i < agent->count; i++)
+                entry_end_ahead(&agent->entries[i]);
+        if (agent->groups)
+                groups_begin(agent->groups);
         loop_timer_start(agent->retry, 0);
+}
+
+void agent_stand_by(struct agent *agent) {
+        loop_timer_start(agent->retry, 0);
+}
+
+void agent_look_ahead_again(struct agent *agent) {
+        agent->looks_again = true;
+        loop_timer_start(agent->retry, LOOK_AHEAD_AGAIN_MS);
 }
 
 void agent_poll_now(struct agent *agent) {

@@ -105,6 +105,12 @@ struct manifest_source agent_manifest_source(const struct config *c, const struc
 
 /* Begins; callbacks come from the loop. */
 void agent_start(struct agent *agent);
+/*
+ * Before agent_start(), for one that may be the next to write: reads ahead what will be wanted (discovery, scalers, the
+ * kinds of what Git has, what groups are made of) and keeps it current, so that agent_start() lists no kind anew. Nothing is
+ * decided on or written, and of inventories nothing is read: they are another one's by now.
+ */
+void agent_stand_by(struct agent *agent);
 /* Looks at Git now (webhook, SIGHUP). */
 void agent_poll_now(struct agent *agent);
 

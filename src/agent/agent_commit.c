@@ -200,6 +200,7 @@ static void put_in_force(struct entry *e, struct render *job) {
         set->stands_in = e->told_settled = e->revision.stands_in;
         agent->hooks.revision(agent->ctx, e->app, &e->revision, set, NULL);
         app_set_desired(e->app, set);
+        desired_set_free(TAKE_PTR(e->ahead));
         tell_others(e);
         agent_index_desired_scalers(agent);
 }
@@ -223,7 +224,26 @@ static void recalled(struct entry *e, struct render *job) {
                 entry_bring_back(e); /* a source went away meanwhile, which could not bring it back then */
 }
 
+/* What is wrong with a commit is told by whoever wants to put it in force. */
+static void rendered_ahead(struct entry *e, struct render *job) {
+        if (job->r < 0)
+                return;
+        desired_set_free(e->ahead);
+        e->ahead = TAKE_PTR(job->set);
+        if (!app_want_kinds(e->app, e->ahead))
+                agent_look_ahead_again(e->agent);
+}
+
+void entry_end_ahead(struct entry *e) {
+        entry_drop_render(e);
+        e->render = NULL;
+}
+
 static void ended(struct entry *e, struct render *job) {
+        if (!e->agent->begun) {
+                rendered_ahead(e, job);
+                return;
+        }
         if (job->kind == RENDER_RECALLED) {
                 recalled(e, job);
                 return;
@@ -466,7 +486,7 @@ void entry_render(struct entry *e) {
                 atomic_store(&e->render->cancelled, e->render_again);
                 return;
         }
-        if (!recalls(e))
+        if (!e->agent->begun || !recalls(e))
                 begin_newest(e);
 }
 
@@ -481,7 +501,7 @@ void entry_bring_back(struct entry *e) {
         _cleanup_(arena_freep) struct arena *a = NULL;
         const struct value *record;
 
-        if (e->agent->options.poll_once || !e->agent->discovered || e->revision.count || e->render || e->brought_back)
+        if (e->agent->options.poll_once || !e->agent->begun || !e->agent->discovered || e->revision.count || e->render || e->brought_back)
                 return;
         e->wants_record = !app_inventory(e->app);
         if (e->wants_record) {

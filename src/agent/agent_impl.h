@@ -45,6 +45,7 @@ struct entry {
         bool wants_record;          /* the stored status is being read, to bring the last good commit back */
         bool brought_back;          /* that has been tried to its end */
         bool wants_recall;          /* the stored status is being read, for the commit that was applied last */
+        struct desired_set *ahead;  /* newest commit that was read while it stands by; NULL: none */
         bool recalled;              /* what that one wanted is known, as far as it can be */
         bool health_known;          /* its health was known once */
         bool degraded;              /* it was, and has not recovered since */
@@ -88,7 +89,9 @@ struct agent {
         size_t count;
         struct loop_timer *retry;
         unsigned attempts;
-        bool opened, discovered;
+        bool begun;                 /* agent_start() was called; else it stands by, and nothing is decided on */
+        bool looks_again;           /* standing by, it is to discover anew */
+        bool opened, discovering, discovered;
         bool *ignores_told; /* of the rules for all applications: whether one does anything is known, and told */
         struct agent_stats stats;
 };
@@ -113,6 +116,10 @@ void cache_unref(struct cache *c);
  * at first, unless that was done since the newest commit of all was noticed; the news of the last one brings it back here.
  */
 void entry_render(struct entry *e);
+/* It stands by no more: what was rendered ahead was for looking at the cluster only. */
+void entry_end_ahead(struct entry *e);
+/* A kind of what was rendered ahead is not served yet. */
+void agent_look_ahead_again(struct agent *agent);
 /* Nobody wants the result of the render under way any more. */
 void entry_drop_render(struct entry *e);
 /* The kinds that the cluster serves have changed: the commit in force is rendered again. */

@@ -232,7 +232,7 @@ int entry_check_name(const struct entry *e, struct err *err) {
 
 /* One-shot commands tell it themselves, and write it with what they apply. */
 void entry_tell_status(struct entry *e) {
-        if (e->agent->discovered && !e->agent->options.poll_once)
+        if (e->agent->begun && e->agent->discovered && !e->agent->options.poll_once)
                 app_status_changed(e->app);
 }
 

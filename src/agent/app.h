@@ -223,6 +223,8 @@ void app_set_sync_options(struct app *app, const struct app_sync_options *option
 
 /* Puts a set in force (taken). The inventory is read first when it was not yet. */
 void app_set_desired(struct app *app, struct desired_set *set);
+/* Lists and watches the kinds of a set that is not in force. False: one is not served. */
+bool app_want_kinds(struct app *app, const struct desired_set *set);
 /* Before the first set: what was in force before this process (taken). What the first one changes is seen by it. */
 void app_remember(struct app *app, struct desired_set *set);
 const struct desired_set *app_desired(const struct app *app);

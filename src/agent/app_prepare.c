@@ -186,19 +186,34 @@ static bool definitions_are_pending(struct app *app) {
         return pending;
 }
 
-bool app_kinds_are_pending(struct app *app) {
+/* Wants the kinds of a set; how many of its objects have to wait for theirs. */
+static size_t count_pending(struct app *app, const struct desired_set *set) {
         bool custom = false;
-        size_t pending = scalers_are_pending(app);
+        size_t pending = 0;
 
-        for (size_t i = 0; i < app->desired->count; i++) {
-                const struct desired *d = &app->desired->objects[i];
+        for (size_t i = 0; i < set->count; i++) {
+                const struct desired *d = &set->objects[i];
 
                 pending += kind_is_pending(app, d->gvk, scope_for(app, d));
                 custom |= !manifest_group_is_builtin(d->gvk.group);
         }
         if (custom)
                 pending += kind_is_pending(app, types_crd_gvk(), CLUSTER_FILTERED);
+        return pending;
+}
+
+bool app_kinds_are_pending(struct app *app) {
+        size_t pending = scalers_are_pending(app) + count_pending(app, app->desired);
+
         return inventory_kinds_are_pending(app) || pending > 0 || definitions_are_pending(app);
+}
+
+bool app_want_kinds(struct app *app, const struct desired_set *set) {
+        count_pending(app, set);
+        for (size_t i = 0; i < set->count; i++)
+                if (set->objects[i].state == DESIRED_PARKED)
+                        return false;
+        return true;
 }
 
 /* --- step: the superset ----------------------------------------------------------------------------------------- */

@@ -237,6 +237,10 @@ static void run(void *ctx, struct str key) {
         const struct live *live = s ? set_live(s) : NULL;
         struct managed owners;
 
+        if (live && !g->begun) { /* groups_begin() adds it again */
+                queue_done(g->queue, key, QUEUE_DONE, 0);
+                return;
+        }
         if (live && groups_is_ours(live_value(live, a, &owners), g->env.mode)) {
                 pass_begin(s);
                 return;
@@ -244,6 +248,11 @@ static void run(void *ctx, struct str key) {
         map_remove(g->sets, key);
         queue_forget(g->queue, key);
         queue_done(g->queue, key, QUEUE_DONE, 0);
+}
+
+void groups_begin(struct groups *g) {
+        g->begun = true;
+        add_all(g);
 }
 
 struct groups *groups_new(const struct groups_env *env) {

@@ -58,7 +58,9 @@ struct groups_env {
         void *ctx;
 };
 
+/* Until groups_begin() it only reads what it will want. */
 struct groups *groups_new(const struct groups_env *env);
+void groups_begin(struct groups *g);
 void groups_free(struct groups *g);
 DEFINE_CLEANUP(struct groups *, groups_free)
 
@@ -89,7 +91,7 @@ struct groups_set_stats {
         uint64_t restarts;           /* counted while this agent ran */
         struct queue_times recreate; /* from a restart to Ready again */
 };
-/* Walks all in no order: size_t at = 0; while (groups_next(g, &at, &stats)) … */
+/* Walks all in no order, none before groups_begin(): size_t at = 0; while (groups_next(g, &at, &stats)) … */
 bool groups_next(const struct groups *g, size_t *at, struct groups_set_stats *ret_stats);
 void groups_queue_stats(const struct groups *g, struct queue_stats *ret_stats);
 

@@ -77,7 +77,7 @@ void note_rows(struct set *s, const struct group_plan *plan) {
 bool groups_next(const struct groups *g, size_t *at, struct groups_set_stats *ret_stats) {
         void *s;
 
-        if (!map_next(g->sets, at, NULL, &s))
+        if (!g->begun || !map_next(g->sets, at, NULL, &s))
                 return false;
         *ret_stats = ((const struct set *)s)->stats;
         return true;

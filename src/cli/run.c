@@ -340,10 +340,12 @@ static const char *needs_restart(const struct daemon *d, const struct config_age
         return NULL;
 }
 
-/* One that stands by has an agent that only looks at Git, so that it is there when it is its turn. */
+/* One that stands by has an agent that only looks, at Git and at the cluster, so that it is there when it is its turn. */
 static void start_agent(struct daemon *d) {
         if (d->agent && d->leads)
                 agent_start(d->agent);
+        else if (d->agent)
+                agent_stand_by(d->agent);
 }
 
 static int new_agent(struct daemon *d, const struct config *c, struct err *err) {
