@@ -106,9 +106,10 @@ static void join(struct judge *j, struct judge_lane *lane) {
 static void leave(struct judge *j, struct judge_lane *lane) {
         struct judge_lane **at = &j->waiting;
 
-        while (*at != lane)
+        while (*at && *at != lane)
                 at = &(*at)->next;
-        *at = lane->next;
+        if (*at)
+                *at = lane->next;
         lane->next = NULL;
 }
 

@@ -201,9 +201,11 @@ static int64_t hold_until_ms(const struct planner *p) {
 
         for (int32_t i = 0; i < p->wanted_count; i++) {
                 const struct group_restarts *r = plan_memo_find(p, p->wanted[i]->index);
-                int64_t of_this = r && r->yields ? r->yielded_ms + plan_yield_backoff_ms(p, r) : 0;
 
-                if (of_this > until_ms && p->o->capacity_ms <= r->yielded_ms)
+                if (!r || !r->yields || p->o->capacity_ms > r->yielded_ms)
+                        continue;
+                int64_t of_this = r->yielded_ms + plan_yield_backoff_ms(p, r);
+                if (of_this > until_ms)
                         until_ms = of_this;
         }
         return until_ms;

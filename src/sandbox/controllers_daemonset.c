@@ -57,15 +57,18 @@ static void gather_posts(struct daemon *d) {
                         d->posts[d->post_count++] = post_on(d, nodes->items[i]);
 }
 
+static const struct value *first_of(const struct value *list) {
+        return value_is(list, VALUE_LIST) && list->list.count ? list->list.items[0] : NULL;
+}
+
 /* The Node that it is on, or was made for. */
 static struct str node_of(const struct value *pod) {
         struct str node = value_text(value_path(pod, "spec", "nodeName", NULL));
         const struct value *terms =
                 value_path(pod, "spec", "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms", NULL);
-        const struct value *fields = value_count(terms) ? value_getc(terms->list.items[0], "matchFields") : NULL;
-        const struct value *names = value_count(fields) ? value_getc(fields->list.items[0], "values") : NULL;
+        const struct value *fields = value_getc(first_of(terms), "matchFields");
 
-        return node.n == 0 && value_count(names) ? value_text(names->list.items[0]) : node;
+        return node.n ? node : value_text(first_of(value_getc(first_of(fields), "values")));
 }
 
 static struct post *find_post(const struct daemon *d, struct str node) {
