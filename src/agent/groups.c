@@ -7,6 +7,8 @@
 #include "manifest/object.h"
 
 #define MAX_BACKOFF_MS (5 * 60000)
+/* A watch that shows nothing any more is noticed within a few bookmarks, which come every minute. */
+#define DOUBT_MS (5 * 60000)
 
 struct gvk groups_gvk(void) {
         return (struct gvk){ STR("leaderworkerset.x-k8s.io"), STR("v1"), STR(GROUP_KIND) };
@@ -252,6 +254,7 @@ static void run(void *ctx, struct str key) {
 
 void groups_begin(struct groups *g) {
         g->begun = true;
+        g->doubt_until_ms = g->cache ? loop_now_ms(g->env.loop) + DOUBT_MS : 0;
         add_all(g);
 }
 

@@ -135,6 +135,7 @@ static void done_badly(struct doing *d, const struct kube_result *result, const 
         } else if (err->code == ERR_THROTTLED || err->code == ERR_UNAUTH) {
                 not_before(p, err->retry_after_ms);
         } else {
+                p->set->outdated |= action->kind == GROUP_STATUS && err->code == ERR_CONFLICT;
                 look_again(p);
         }
 }
@@ -300,7 +301,7 @@ static struct kube_op *send_release(struct doing *d) {
 }
 
 static struct kube_op *send_status(struct doing *d) {
-        return pass_write_status(d->pass, d->action->body, on_done, d);
+        return pass_write_status(d->pass, d->action->body, d->pass->rv, on_done, d);
 }
 
 static struct kube_op *(*const senders[])(struct doing *d) = { [GROUP_CREATE] = send_create,

@@ -42,6 +42,8 @@ struct set {
         struct refusal *refusals;
         size_t refusal_count, refusal_cap;
         struct map *made; /* name of a Pod → when it was created, struct moment */
+        bool checked;     /* its Pods were read since groups_begin() */
+        bool outdated;    /* the object was another one by now than what a status was for */
         bool unsure;      /* what was created went: it may be another object by now */
         int64_t terminating_until_ms;
         struct row_seen *rows;
@@ -62,7 +64,9 @@ struct groups {
         struct map *sets;        /* key → struct set */
         struct loop_timer *look; /* asks whether the kind is served */
         bool begun;              /* groups_begin() was called */
-        bool was_synced;         /* the cache, when it told of itself last */
+        int64_t doubt_until_ms; /* what the cache read ahead may be behind what the one before wrote; 0: it read nothing
+                                 */
+        bool was_synced;        /* the cache, when it told of itself last */
         enum err_code was_err;
         bool told_absent;
 };
@@ -95,7 +99,9 @@ struct pass {
         int64_t after_ms;
         struct doing doing[GROUPS_PARALLEL];
         size_t in_flight;
-        struct kube_op *op;        /* of the look itself: a GET, or the condition */
+        struct kube_op *op; /* of the look itself: a GET, or the condition */
+        struct informer_check *check;
+        struct str rv;             /* of the object that the plan is about */
         enum groups_table doubted; /* what that GET is about */
         struct str doubted_name;
 };
@@ -103,8 +109,9 @@ struct pass {
 void pass_begin(struct set *s);
 /* Ends it; first the condition that tells of refusals is written when it is not as it should be. */
 void pass_done(struct pass *p);
-/* Applies what is ours of a status of the object. */
-struct kube_op *pass_write_status(struct pass *p, const struct value *status, kube_done_fn done, void *ctx);
+/* Applies what is ours of a status of the object, which was decided on when it had this resourceVersion. */
+struct kube_op *pass_write_status(struct pass *p, const struct value *status, struct str rv, kube_done_fn done,
+                                  void *ctx);
 /* Ends it without a word to the queue. */
 void pass_free(struct pass *p);
 

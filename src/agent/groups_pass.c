@@ -16,6 +16,7 @@ void pass_free(struct pass *p) {
         for (size_t i = 0; i < ARRAY_LEN(p->doing); i++)
                 kube_op_cancel(p->doing[i].op);
         kube_op_cancel(p->op);
+        informer_check_free(p->check);
         arena_free(p->arena);
         free(p);
 }
@@ -60,13 +61,13 @@ static void on_read(void *ctx, const struct kube_result *result) {
                 end_later(p, QUEUE_FAILED, result->err.retry_after_ms);
                 return;
         }
-        s->unsure = false;
+        s->unsure = s->outdated = false;
         map_free(s->made);
         s->made = map_new(free);
         end_later(p, QUEUE_AGAIN, 0);
 }
 
-/* What was made for it went: it may have been deleted and made anew without our having seen it yet. */
+/* It may have been deleted and made anew, or changed, without our having seen it yet. */
 static void read_again(struct pass *p) {
         struct kube_location at = location(p);
 
@@ -84,13 +85,14 @@ static void on_told(void *ctx, const struct kube_result *result) {
         finish(p);
 }
 
-static struct str status_body(const struct pass *p, const struct value *status) {
+static struct str status_body(const struct pass *p, const struct value *status, struct str rv) {
         struct value_map_builder object = { 0 }, metadata = { 0 };
         struct arena *a = p->arena;
 
         value_map_add(&metadata, STR("name"), value_string(a, p->set->name, 0), 0);
         value_map_add(&metadata, STR("namespace"), value_string(a, p->set->ns, 0), 0);
         value_map_add(&metadata, STR("uid"), value_stringc(a, p->set->uid), 0);
+        value_map_add(&metadata, STR("resourceVersion"), value_string(a, rv, 0), 0);
         value_map_add(&object, STR("apiVersion"), value_stringc(a, GROUP_API_VERSION), 0);
         value_map_add(&object, STR("kind"), value_stringc(a, GROUP_KIND), 0);
         value_map_add(&object, STR("metadata"), value_map_end(&metadata, a, 0), 0);
@@ -98,13 +100,15 @@ static struct str status_body(const struct pass *p, const struct value *status) 
         return value_canonical(a, value_map_end(&object, a, 0));
 }
 
-struct kube_op *pass_write_status(struct pass *p, const struct value *status, kube_done_fn done, void *ctx) {
+/* Forced, and so with the resourceVersion: what it remembers may be of an older picture than what is there. */
+struct kube_op *pass_write_status(struct pass *p, const struct value *status, struct str rv, kube_done_fn done,
+                                  void *ctx) {
         struct kube_write how = { .field_manager = STR(GROUPS_MANAGER), .force = true };
         struct kube_location at = location(p);
+        struct str body = status_body(p, status_to_apply(status, p->arena), rv);
 
         at.subresource = STR("status");
-        return kube_client_apply(p->set->groups->env.client, &at, status_body(p, status_to_apply(status, p->arena)),
-                                 &how, done, ctx);
+        return kube_client_apply(p->set->groups->env.client, &at, body, &how, done, ctx);
 }
 
 void pass_done(struct pass *p) {
@@ -115,7 +119,7 @@ void pass_done(struct pass *p) {
         if (live && !live->deleting && str_eqc(p->spec.uid, live->uid) && may_be_blocked(p->set, live))
                 status = blocked_status(p->set, live_value(live, p->arena, &owners), p->arena);
         if (status)
-                p->op = pass_write_status(p, status, on_told, p);
+                p->op = pass_write_status(p, status, str_from(live->rv), on_told, p);
         else
                 finish(p);
 }
@@ -143,6 +147,26 @@ static int64_t resync_ms(const struct pass *p) {
         return p->plan.again_ms && p->plan.again_ms < ms ? p->plan.again_ms : ms;
 }
 
+static void on_checked(void *ctx, const struct err *err);
+
+/*
+ * What was read ahead, while another one wrote: its last writes may not have been shown yet, and to make Pods of
+ * another incarnation beside them would be two lives of a group.
+ */
+static bool is_in_doubt(const struct set *s) {
+        const struct groups *g = s->groups;
+
+        return !s->checked && loop_now_ms(g->env.loop) < g->doubt_until_ms;
+}
+
+static void check_pods(struct pass *p) {
+        const struct set *s = p->set;
+        struct str selector = arena_strf(p->arena, GROUP_LABEL_NAME "=%.*s", STR_FMT(s->name));
+
+        p->check = informer_check_new(groups_cache_informer(s->groups->cache, GROUPS_PODS), str_from(s->key), s->ns,
+                                      selector, on_checked, p);
+}
+
 static void look(struct pass *p, const struct live *live) {
         struct set *s = p->set;
         struct groups *g = s->groups;
@@ -150,6 +174,7 @@ static void look(struct pass *p, const struct live *live) {
         const struct value *lws = live_value(live, p->arena, &owners);
         struct err err;
 
+        p->rv = arena_str(p->arena, str_from(live->rv));
         group_spec_read(lws, p->arena, &p->spec, &p->problems);
         groups_cache_observe(g->cache, s->ns, s->name, p->spec.uid, p->arena, &p->observed);
         p->observed.namespace_terminating = s->terminating_until_ms > loop_now_ms(g->env.loop);
@@ -161,6 +186,10 @@ static void look(struct pass *p, const struct live *live) {
         if (group_plan_make(&in, p->arena, &p->plan, &err) < 0) {
                 log_event_limited(LOG_WARN, "groups", "cannot be planned", "lws", s->key, "err", err.msg, NULL);
                 end_later(p, QUEUE_TERMINAL, 0);
+                return;
+        }
+        if (p->plan.action_count && is_in_doubt(s)) {
+                check_pods(p);
                 return;
         }
         if (!s->unsure && makes_what_went(p)) {
@@ -179,6 +208,18 @@ static void look(struct pass *p, const struct live *live) {
 /* --- what is in the way --------------------------------------------------------------------------------------- */
 
 static void look_or_ask(struct pass *p);
+
+static void on_checked(void *ctx, const struct err *err) {
+        struct pass *p = ctx;
+
+        if (err) {
+                end_later(p, QUEUE_FAILED, err->retry_after_ms);
+                return;
+        }
+        informer_check_free(TAKE_PTR(p->check));
+        p->set->checked = true;
+        look_or_ask(p);
+}
 
 static void on_asked(void *ctx, const struct kube_result *result) {
         struct pass *p = ctx;
@@ -234,6 +275,8 @@ void pass_begin(struct set *s) {
         wait = gates_wait_ms(&s->gates, loop_now_ms(s->groups->env.loop));
         if (wait)
                 end_later(p, QUEUE_AGAIN, wait);
+        else if (s->outdated)
+                read_again(p);
         else
                 look_or_ask(p);
 }

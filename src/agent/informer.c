@@ -3,9 +3,11 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "kube/list.h"
 
 struct informer {
         struct informer_options options;
+        struct kube_client *client;
         struct kube_watch *watch;
         struct map *all;    /* key → struct kept */
         struct map *owners; /* owner's key → struct members */
@@ -192,6 +194,7 @@ struct informer *informer_new(struct kube_client *c, const struct informer_optio
         struct informer *i = mem_zalloc(sizeof *i);
 
         i->options = *options;
+        i->client = c;
         i->all = map_new(NULL);
         i->owners = map_new(members_free);
         struct kube_watch_spec spec = { .at = i->options.at,
@@ -326,4 +329,87 @@ unsigned informer_refresh(struct informer *i) {
 
 bool informer_is_fresh(const struct informer *i, unsigned number) {
         return i->listed >= number;
+}
+
+/* --- what belongs to one owner -------------------------------------------------------------------------------- */
+
+struct informer_check {
+        struct informer *informer;
+        char *owner;
+        struct map *seen; /* keys of what there is → anything */
+        struct kube_list *list;
+        void (*done)(void *ctx, const struct err *err);
+        void *ctx;
+};
+
+static int on_check_item(void *ctx, struct str object, struct err *err) {
+        struct informer_check *check = ctx;
+        struct informer *i = check->informer;
+        struct kept *now = i->options.read(i->options.ctx, object);
+
+        (void)err;
+        if (!now)
+                return 0;
+        map_set(check->seen, now->key, check);
+        informer_put(i, now);
+        return 0;
+}
+
+static void on_check_restart(void *ctx) {
+        struct informer_check *check = ctx;
+
+        map_free(check->seen);
+        check->seen = map_new(NULL);
+}
+
+/* One that the list did not show and that is older than it; NULL: none. */
+static const struct kept *first_gone(const struct informer_check *check, struct str resource_version) {
+        const struct members *m = map_find(check->informer->owners, str_from(check->owner));
+
+        for (size_t n = 0; m && n < m->count; n++) {
+                const struct kept *k = m->items[n];
+
+                if (!k->pinned && !map_find(check->seen, k->key) && is_older(k->rv, resource_version))
+                        return k;
+        }
+        return NULL;
+}
+
+static void on_check_done(void *ctx, struct str resource_version, const struct kube_status *status,
+                          const struct err *err) {
+        struct informer_check *check = ctx;
+        const struct kept *gone;
+
+        (void)status;
+        check->list = NULL;
+        while (!err && (gone = first_gone(check, resource_version))) {
+                _cleanup_(mem_freep) char *key = str_dup(gone->key);
+
+                informer_drop(check->informer, str_from(key));
+        }
+        check->done(check->ctx, err);
+}
+
+struct informer_check *informer_check_new(struct informer *i, struct str owner, struct str ns,
+                                          struct str label_selector, void (*done)(void *ctx, const struct err *err),
+                                          void *ctx) {
+        static const struct kube_list_handler handler = { on_check_item, on_check_restart, on_check_done };
+        struct informer_check *check = mem_zalloc(sizeof *check);
+        struct kube_list_spec spec = { .at = i->options.at, .label_selector = label_selector };
+
+        *check = (struct informer_check){
+                .informer = i, .owner = str_dup(owner), .seen = map_new(NULL), .done = done, .ctx = ctx
+        };
+        spec.at.namespace = ns;
+        check->list = kube_list_start(i->client, &spec, &handler, check);
+        return check;
+}
+
+void informer_check_free(struct informer_check *check) {
+        if (!check)
+                return;
+        kube_list_cancel(check->list);
+        map_free(check->seen);
+        free(check->owner);
+        free(check);
 }

@@ -89,4 +89,15 @@ bool informer_saw_end(const struct informer *i, struct str ns, struct str name, 
 unsigned informer_refresh(struct informer *i);
 bool informer_is_fresh(const struct informer *i, unsigned number);
 
+/*
+ * Reads what belongs to one owner anew, consistently: then all of it is kept as it is, whatever the watch has shown
+ * yet. `label_selector` and `ns` select it on the server. done() comes in a later turn, once; err NULL: it was read.
+ */
+struct informer_check;
+struct informer_check *informer_check_new(struct informer *i, struct str owner, struct str ns,
+                                          struct str label_selector, void (*done)(void *ctx, const struct err *err),
+                                          void *ctx);
+/* Also while it runs (no callback then), and in done(). NULL is fine. */
+void informer_check_free(struct informer_check *check);
+
 #endif

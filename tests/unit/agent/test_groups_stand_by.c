@@ -21,19 +21,23 @@ struct second {
         struct git_memory *git; /* freed by the agent */
         struct agent *agent;
         size_t writes, lists;
-        char listed[16384]; /* their paths */
+        int64_t blind_until_ms; /* its watches of Pods show nothing before */
+        char listed[16384];     /* their paths */
 };
 
 static struct sandbox_fault on_second(void *ctx, const struct sandbox_request *req, bool is_watch) {
         struct second *s = ctx;
         size_t n = strlen(s->listed);
+        struct sandbox_fault fault = { 0 };
 
         s->writes += req->method != KUBE_GET;
         if (req->method == KUBE_GET && !is_watch && str_contains(req->path, STR("limit="))) {
                 s->lists++;
                 snprintf(s->listed + n, sizeof s->listed - n, "%.*s\n", STR_FMT(req->path));
         }
-        return (struct sandbox_fault){ 0 };
+        if (is_watch && str_contains(req->path, STR("/pods")) && loop_now_ms(s->w->loop) < s->blind_until_ms)
+                fault.delay_ms = s->blind_until_ms - loop_now_ms(s->w->loop);
+        return fault;
 }
 
 static struct git_source *open_second(void *ctx, const struct config_source *source, struct err *err) {
@@ -55,7 +59,7 @@ static void stand_by(struct second *s, struct world *w, const char *yaml) {
         struct agent_options options = { .open_source = open_second, .open_ctx = s };
 
         *s = (struct second){ .w = w, .git = git_memory_new() };
-        s->transport = sandbox_transport(w->sandbox, STR("second"), STR(""));
+        s->transport = sandbox_transport(w->sandbox, STR("truce"), STR(""));
         sandbox_transport_set_fault(s->transport, on_second, s);
         push_to(s->git, yaml);
         assert_int_equal(agent_new(w->loop, s->transport, w->config, &options, &hooks, s, &s->agent, NULL), 0);
@@ -111,7 +115,9 @@ static void nothing_is_written_before_its_turn_and_nothing_listed_again_then(voi
         s.listed[0] = 0;
         agent_start(s.agent);
         loop_run_for(w.loop, A_MINUTE);
-        if (s.lists != 1 || !str_contains(str_from(s.listed), STR("truce.dev%2Finventory")))
+        /* The inventory, and the Pods of the set for which something is to be done. */
+        if (s.lists != 2 || !str_contains(str_from(s.listed), STR("truce.dev%2Finventory")) ||
+            !str_contains(str_from(s.listed), STR("/namespaces/shop/pods?")))
                 fail_msg("listed:\n%s", s.listed);
         ask(&w, KUBE_GET, FLAGS, NULL, NULL, 200);
         assert_int_equal(ready_pods(&w, "demo"), 6);
@@ -135,6 +141,46 @@ static void what_was_done_before_its_turn_costs_no_write(void **state) {
         assert_int_equal(s.writes, 0);
         assert_int_equal(app_sync_status(agent_app(s.agent, 0)), APP_SYNCED);
         end_both(&s);
+}
+
+/* Pods come one by one. */
+static struct sandbox_fault slow_pods(struct world *w, const struct sandbox_request *req, bool is_watch) {
+        bool makes_pod = req->method == KUBE_POST && str_contains(req->path, STR("/pods?"));
+
+        (void)is_watch;
+        return (struct sandbox_fault){ .delay_ms = makes_pod ? 100 * ++w->share : 0 };
+}
+
+/*
+ * A group has just ended, and of the one that is to follow the first Pods are made when the agent dies. The second one
+ * has seen the end but not the beginning: it goes on with that life and begins no other, which is looked for at every
+ * write.
+ */
+static void what_it_has_not_seen_yet_is_read_before_it_acts(void **state) {
+        (void)state;
+        for (size_t made = 0; made <= 3; made++) {
+                struct second s;
+                struct world w;
+
+                begin(&w, DEMO("2", "main:1"));
+                stand_by(&s, &w, DEMO("2", "main:1"));
+                w.fault = slow_pods;
+                ask(&w, KUBE_DELETE, SHOP_PODS "/demo-0-1", NULL, NULL, 200);
+                for (int i = 0; i < A_MINUTE && pod_count(&w) > 3; i++)
+                        loop_run_for(w.loop, 1);
+                s.blind_until_ms = loop_now_ms(w.loop) + 3 * A_MINUTE;
+                sandbox_drop_watches(w.sandbox);
+                for (int i = 0; i < A_MINUTE && w.created < 6 + made; i++)
+                        loop_run_for(w.loop, 1);
+                assert_int_equal(w.created, 6 + made);
+                agent_free(TAKE_PTR(w.agent));
+                agent_start(s.agent);
+                loop_run_for(w.loop, 5 * A_MINUTE);
+                assert_int_equal(ready_pods(&w, "demo"), 6);
+                assert_int_equal(pod_count(&w), 6);
+                assert_true(w.created <= 9);
+                end_both(&s);
+        }
 }
 
 /* Its turn comes at any moment of its looking ahead. */
@@ -187,6 +233,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(nothing_is_written_before_its_turn_and_nothing_listed_again_then),
                 cmocka_unit_test(what_was_done_before_its_turn_costs_no_write),
+                cmocka_unit_test(what_it_has_not_seen_yet_is_read_before_it_acts),
                 cmocka_unit_test(its_turn_may_come_at_any_time),
                 cmocka_unit_test(a_kind_that_comes_while_it_stands_by_is_read_ahead),
         };
