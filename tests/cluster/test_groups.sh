@@ -262,6 +262,41 @@ both_budgets_zero_is_a_condition() {
 	assert_eq '' "$(uids both)" 'Pods'
 }
 
+# seen STATUS: applied by the manager "dash", which has a condition of its own.
+seen() {
+	printf '{"apiVersion":"leaderworkerset.x-k8s.io/v1","kind":"LeaderWorkerSet","metadata":{"name":"demo","namespace":"%s"},
+		"status":%s}' "$NS" "$1" |
+		kc operator apply --server-side --subresource=status --field-manager=dash -f - >/dev/null
+}
+
+# Managers that own the condition.
+owners_of_seen() {
+	kc admin get lws demo -n "$NS" --show-managed-fields -o json | python3 -c '
+import json, sys
+for e in json.load(sys.stdin)["metadata"]["managedFields"]:
+    if "k:{\"type\":\"example.org/Seen\"}" in e["fieldsV1"].get("f:status", {}).get("f:conditions", {}):
+        print(e["manager"], e["operation"])'
+}
+
+has_ready() {
+	[ "$(got lws demo '{.status.readyReplicas}')" = "$1" ]
+}
+
+a_condition_of_another_stays_its_own() {
+	seen '{"conditions":[{"type":"example.org/Seen","status":"True","reason":"Looked","message":"","lastTransitionTime":
+		"2026-01-01T00:00:00Z"}]}'
+	kc operator scale lws/demo -n "$NS" --replicas=1 >/dev/null
+	wait_until 30 has_ready 1
+	wait_until 30 pods_are demo 3
+	assert_eq Looked "$(condition demo example.org/Seen reason)" 'the condition of another'
+	assert_eq 'dash Apply' "$(owners_of_seen)" 'who owns it'
+	seen '{}'
+	assert_eq '' "$(condition demo example.org/Seen reason)" 'the condition that its owner took back'
+	kc operator scale lws/demo -n "$NS" --replicas=2 >/dev/null
+	wait_until 30 has_ready 2
+	assert_eq '' "$(condition demo example.org/Seen reason)" 'the condition that its owner took back, later'
+}
+
 is_stalled() {
 	[ "$(condition "$1" Stalled status)" = True ]
 }
@@ -293,5 +328,6 @@ kc admin apply --server-side -f "$TOP/deploy/lws/crd.yaml" >/dev/null
 kc admin wait --for=condition=Established crd/leaderworkersets.leaderworkerset.x-k8s.io --timeout=60s >/dev/null
 run_cases a_set_of_git_becomes_groups the_scale_subresource_says_how_many a_killed_worker_takes_its_group_with_it_and_no_other \
 	a_new_template_rolls_from_the_highest_group_down a_restart_of_the_agent_deletes_and_makes_nothing policy_none_replaces_one_pod \
-	a_partition_holds_the_roll with_surge_no_group_is_missing both_budgets_zero_is_a_condition people_see_group_by_group \
+	a_partition_holds_the_roll with_surge_no_group_is_missing both_budgets_zero_is_a_condition \
+	a_condition_of_another_stays_its_own people_see_group_by_group \
 	print_group_times

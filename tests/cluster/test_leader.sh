@@ -47,6 +47,11 @@ writes_of() {
 	printf '%s\n' "$((all - leases))"
 }
 
+# LISTs of a user since the mark, but for those of inventories.
+lists_of() {
+	cluster audit --lines --user "$1" --verb list --since "$MARK" | grep -cv 'inventory' || true
+}
+
 has_written() {
 	[ "$(writes_of "$1")" -gt 0 ]
 }
@@ -104,6 +109,7 @@ a_clean_end_hands_over() {
 	kill -TERM "${PIDS[truce]}"
 	wait_until 60 has_written operator
 	took 'SIGTERM' operator "$from"
+	assert_eq 0 "$(lists_of operator)" 'LISTs of kinds that it had watched already'
 	wait "${PIDS[truce]}" || status=$?
 	assert_eq 0 "$status" 'exit status after SIGTERM'
 	one_says truce 'the Lease is free for others' || fail 'it did not give the Lease away'
