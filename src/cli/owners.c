@@ -184,12 +184,15 @@ static bool has_groups(const struct owners *o) {
         return false;
 }
 
-static void add_groups(const struct owners *o, struct buf *out) {
-        if (has_groups(o))
-                buf_addf(out,
-                         "Pods and status are the group reconciler's (" GROUPS_MANAGER "), which takes spec.replicas as it is: "
-                         "truce groups %.*s\n",
-                         STR_FMT(o->operand.name));
+/* Three have a part in such an object: Git, who scales, and who makes it so. */
+static void add_groups(const struct owners *o, const struct owners_view *v, struct buf *out) {
+        if (!has_groups(o))
+                return;
+        owners_view_seed(v, out);
+        buf_addf(out,
+                 "Pods and status are the group reconciler's (" GROUPS_MANAGER "), which takes spec.replicas as it is: "
+                 "truce groups %.*s\n",
+                 STR_FMT(o->operand.name));
 }
 
 static void print(const struct owners *o, const struct owners_view *v) {
@@ -201,7 +204,7 @@ static void print(const struct owners *o, const struct owners_view *v) {
                 yaml_print(owners_view_value(v, o->arena), &out);
         } else {
                 owners_view_table(v, &out);
-                add_groups(o, &out);
+                add_groups(o, v, &out);
         }
         fwrite(out.p, 1, out.n, stdout);
         fflush(stdout);

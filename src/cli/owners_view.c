@@ -223,6 +223,39 @@ void owners_view_table(const struct owners_view *v, struct buf *out) {
         add_reports(v, &rows, out);
 }
 
+static void add_number(const struct value *object, struct field_path p, const struct schema *type, struct buf *out) {
+        const struct value *v = object ? field_path_find(object, p, type) : NULL;
+        int64_t number;
+
+        if (v && value_to_i64(v, &number))
+                buf_addf(out, "%lld", (long long)number);
+        else
+                buf_addc(out, "nothing");
+}
+
+static void add_seed(const struct owners_view *v, const struct explain_row *r, struct buf *out) {
+        const struct app_explanation *x = v->object;
+
+        diff_path_print(r->path, out);
+        buf_addc(out, ": Git's ");
+        add_number(x->in.desired, r->path, x->in.type, out);
+        buf_addc(out, " (");
+        add_git_place(x, r->path, out);
+        buf_addc(out, ") is the seed of a new object; ");
+        owners_view_owner(r, out);
+        buf_addc(out, " says ");
+        add_number(x->in.live, r->path, x->in.type, out);
+        buf_addch(out, '\n');
+}
+
+void owners_view_seed(const struct owners_view *v, struct buf *out) {
+        const struct explanation *e = &v->object->paths;
+
+        for (size_t i = 0; i < e->count; i++)
+                if (e->rows[i].in_words.n && e->rows[i].in_git)
+                        add_seed(v, &e->rows[i], out);
+}
+
 /* --- for machines ----------------------------------------------------------------------------------------------- */
 
 struct making {

@@ -27,6 +27,12 @@ void owners_view_by(const struct app_explanation *x, const struct explain_row *r
 void owners_view_table(const struct owners_view *v, struct buf *out);
 
 /*
+ * Where a scaler has the number of replicas, and Git names one, too: both, a line. "spec.replicas: Git's 2 (web.yaml:7) is the
+ * seed of a new object; HPA shop/web (scale) says 5". Nothing where that is not so.
+ */
+void owners_view_seed(const struct owners_view *v, struct buf *out);
+
+/*
  * {object {group, kind, namespace, name}, application, file, exists, decision, reason, paths [{path, paths, owner,
  * operation, subresource, since, owners, truce, rule, place, file, line}], reports [rule]}. No value of the object.
  */

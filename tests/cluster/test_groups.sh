@@ -8,10 +8,9 @@
 . "$(dirname "${BASH_SOURCE[0]}")/truce.sh"
 # shellcheck source=tests/cluster/replicas.sh
 . "$(dirname "${BASH_SOURCE[0]}")/replicas.sh"
+# shellcheck source=tests/cluster/groups.sh
+. "$(dirname "${BASH_SOURCE[0]}")/groups.sh"
 
-TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-NAME_LABEL=leaderworkerset.sigs.k8s.io/name
-GROUP_LABEL=leaderworkerset.sigs.k8s.io/group-index
 times=
 
 # set NAME REPLICAS SIZE [IMAGE] [MORE OF SPEC] [MORE OF THE TEMPLATE]: into Git.
@@ -52,60 +51,6 @@ begins() {
 
 took() {
 	times+="$1: $((($(date +%s%N) - began) / 1000000)) ms"$'\n'
-}
-
-# uids NAME [GROUP]: of its Pods that are not being deleted, "name=uid" a line.
-uids() {
-	kc admin get pods -n "$NS" -l "$NAME_LABEL=$1${2:+,$GROUP_LABEL=$2}" -o json | python3 -c '
-import json, sys
-for p in json.load(sys.stdin)["items"]:
-    if "deletionTimestamp" not in p["metadata"]:
-        print(p["metadata"]["name"] + "=" + p["metadata"]["uid"])' | sort
-}
-
-count_ready() {
-	kc admin get pods -n "$NS" -l "$NAME_LABEL=$1" -o json | python3 -c '
-import json, sys
-print(sum(any(c["type"] == "Ready" and c["status"] == "True" for c in p["status"].get("conditions", []))
-          and "deletionTimestamp" not in p["metadata"] for p in json.load(sys.stdin)["items"]))'
-}
-
-pods_are() {
-	[ "$(kc admin get pods -n "$NS" -l "$NAME_LABEL=$1" -o name | wc -l)" = "$2" ] && [ "$(count_ready "$1")" = "$2" ]
-}
-
-# condition NAME TYPE FIELD
-condition() {
-	got lws "$1" "{.status.conditions[?(@.type=='$2')].$3}"
-}
-
-is_available() {
-	[ "$(condition "$1" Available status)" = True ]
-}
-
-# images NAME: of groups by index, "0=main:1 1=main:2".
-images() {
-	kc admin get pods -n "$NS" -l "$NAME_LABEL=$1" -o json | python3 -c '
-import json, sys
-groups = {}
-for p in json.load(sys.stdin)["items"]:
-    groups.setdefault(int(p["metadata"]["labels"]["'$GROUP_LABEL'"]), set()).add(p["spec"]["containers"][0]["image"])
-print(" ".join(f"{g}={chr(43).join(sorted(groups[g]))}" for g in sorted(groups)))'
-}
-
-images_are() {
-	[ "$(images "$1")" = "$2" ]
-}
-
-# leaders_deleted NAME: groups in the order in which truce deleted their leaders, since the mark.
-leaders_deleted() {
-	cluster audit --lines --user truce --verb delete --resource pods --namespace "$NS" --since "$MARK" | python3 -c '
-import json, re, sys
-for line in sys.stdin:
-    e = json.loads(line)
-    m = re.fullmatch(re.escape(sys.argv[1]) + r"-(\d+)", e["objectRef"]["name"])
-    if m and e["responseStatus"]["code"] < 300:
-        print(m.group(1), end=" ")' "$1"
 }
 
 a_set_of_git_becomes_groups() {
@@ -324,8 +269,7 @@ print_group_times() {
 cluster_begin
 cluster_needs own
 truce_begin groups
-kc admin apply --server-side -f "$TOP/deploy/lws/crd.yaml" >/dev/null
-kc admin wait --for=condition=Established crd/leaderworkersets.leaderworkerset.x-k8s.io --timeout=60s >/dev/null
+groups_begin
 run_cases a_set_of_git_becomes_groups the_scale_subresource_says_how_many a_killed_worker_takes_its_group_with_it_and_no_other \
 	a_new_template_rolls_from_the_highest_group_down a_restart_of_the_agent_deletes_and_makes_nothing policy_none_replaces_one_pod \
 	a_partition_holds_the_roll with_surge_no_group_is_missing both_budgets_zero_is_a_condition \

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "base/json.h"
+
 static struct arena *a;
 static struct buf out;
 
@@ -106,6 +108,24 @@ static void the_age_is_that_of_the_owners_entry(void **state) {
         assert_string_equal(out.p, "–");
 }
 
+/* A scaler's number beside Git's: both are told, once; a path that is Git's own, or that Git lacks, is no seed. */
+static void gits_seed_stands_beside_the_scalers_number(void **state) {
+        const struct value *git, *live;
+        const struct desired d = { .file = STR("demo.yaml"), .line = 4 };
+        struct explain_row rows[3] = { { .rule = "" }, { .in_words = STR("HorizontalPodAutoscaler shop/demo"), .rule = "" } };
+
+        (void)state;
+        assert_int_equal(json_parse(STR("{\"spec\":{\"replicas\":2}}"), a, &git, NULL), 0);
+        assert_int_equal(json_parse(STR("{\"spec\":{\"replicas\":5}}"), a, &live, NULL), 0);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                assert_int_equal(field_path_read(STR(".spec.replicas"), a, &rows[i].path, NULL), 0);
+        rows[0].in_git = rows[1].in_git = true;
+        rows[2] = (struct explain_row){ .path = rows[1].path, .in_words = STR("HorizontalPodAutoscaler shop/x"), .rule = "" };
+        const struct app_explanation x = { .desired = &d, .in = { .desired = git, .live = live }, .paths = { .rows = rows, .count = 3 } };
+        owners_view_seed(&(struct owners_view){ .object = &x }, &out);
+        assert_string_equal(out.p, "spec.replicas: Git's 2 (demo.yaml:4) is the seed of a new object; HPA shop/demo (scale) says 5\n");
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -115,6 +135,7 @@ int main(void) {
                 CASE(each_fate_has_a_word),
                 CASE(what_decides_is_named_with_its_place),
                 CASE(the_age_is_that_of_the_owners_entry),
+                CASE(gits_seed_stands_beside_the_scalers_number),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
