@@ -12,6 +12,7 @@
 #define INTERVAL_MS 30000          /* between two requests about one object and reason */
 #define KEPT_MS     (55 * 60000)   /* the API server keeps an Event for an hour since it was written last */
 #define NAME_MAX_BYTES 230         /* with a dot and 16 digits it is a legal name of at most 253 */
+#define KNOWN_BYTES 480            /* what most Events are about and why, as text */
 #define DEADLINE_MS 10000          /* of a request */
 #define PAUSE_MS 5000              /* the first one */
 #define REFUSED_MAX 1000           /* namespaces remembered */
@@ -285,11 +286,20 @@ static int64_t open_ms(const struct events *e) {
         return turn_ms > e->pause_until_ms ? turn_ms : e->pause_until_ms;
 }
 
-/* One request at a time, what is due longest first; the timer waits for what is due next. */
+/* What is due sooner; of what is due by now a warning, then what is due longest. */
+static bool goes_before(const struct known *a, const struct known *b, int64_t now_ms) {
+        int64_t a_ms = due_ms(a) > now_ms ? due_ms(a) : now_ms, b_ms = due_ms(b) > now_ms ? due_ms(b) : now_ms;
+
+        if (a_ms != b_ms)
+                return a_ms < b_ms;
+        return a->warning != b->warning ? a->warning : due_ms(a) < due_ms(b);
+}
+
+/* One request at a time; the timer waits for what is due next. */
 static void pump(void *ctx) {
         struct events *e = ctx;
         struct known *next = NULL;
-        int64_t wait_ms;
+        int64_t now_ms = loop_now_ms(e->loop), wait_ms;
         size_t at = 0;
         void *p;
 
@@ -298,12 +308,12 @@ static void pump(void *ctx) {
         while (map_next(e->known, &at, NULL, &p)) {
                 struct known *k = p;
 
-                if (k->waiting && (!next || due_ms(k) < due_ms(next)))
+                if (k->waiting && (!next || goes_before(k, next, now_ms)))
                         next = k;
         }
         if (!next)
                 return;
-        wait_ms = (due_ms(next) > open_ms(e) ? due_ms(next) : open_ms(e)) - loop_now_ms(e->loop);
+        wait_ms = (due_ms(next) > open_ms(e) ? due_ms(next) : open_ms(e)) - now_ms;
         if (wait_ms > 0)
                 loop_timer_start(e->timer, wait_ms);
         else
@@ -346,7 +356,7 @@ static struct known *known_of(struct events *e, struct str key, struct arena *a)
 static void take_in(struct known *k, const struct event_object *about, const char *reason) {
         _cleanup_(arena_freep) struct arena *old = k->arena;
 
-        k->arena = arena_new(0);
+        k->arena = arena_new(KNOWN_BYTES);
         k->about = (struct event_object){
                 arena_str(k->arena, about->api_version), arena_str(k->arena, about->kind), arena_str(k->arena, about->ns),
                 arena_str(k->arena, about->name), arena_str(k->arena, about->uid),
@@ -370,12 +380,33 @@ static struct str key_of(const struct event_object *about, const char *reason, s
                           STR_FMT(about->name), reason);
 }
 
+/* Drops one that waits and is no warning. */
+static bool give_way(struct events *e) {
+        size_t at = 0;
+        void *p;
+
+        while (map_next(e->known, &at, NULL, &p)) {
+                struct known *k = p;
+
+                if (!k->waiting || k->warning)
+                        continue;
+                k->waiting = false;
+                e->waiting--;
+                return true;
+        }
+        return false;
+}
+
+static bool has_room(struct events *e, bool warning) {
+        return e->waiting < EVENTS_MAX_WAITING || (warning && give_way(e));
+}
+
 void events_tell(struct events *e, const struct event_object *about, bool warning, const char *reason, struct str message) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct known *k;
         int64_t wall_ms = loop_wall_ms(e->loop);
 
-        if (!about->name.n || e->waiting >= EVENTS_MAX_WAITING || is_refused(e, about->ns.n ? about->ns : STR("default")))
+        if (!about->name.n || is_refused(e, about->ns.n ? about->ns : STR("default")) || !has_room(e, warning))
                 return;
         k = known_of(e, key_of(about, reason, a), a);
         if (!k)

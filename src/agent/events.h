@@ -5,7 +5,7 @@
  * An object has one Event for each reason: told again it counts on, with the newest message, at most twice a minute. Events
  * are the second record of what the log and `truce status` say, so nothing waits for them and nothing fails with them: they
  * are sent one at a time, behind all writes; what the server does not take is dropped, and a queue of EVENTS_MAX_WAITING
- * drops what is told beyond it.
+ * drops what is told beyond it. Warnings are sent first, and in a full queue another one makes room for them.
  *
  * A server that is away or overloaded gets no Event until a pause is over that doubles up to EVENTS_MAX_PAUSE_MS, and no
  * sooner than it asks for; then what waits is sent. A namespace that takes none (no permission, a policy, it is terminating or gone)

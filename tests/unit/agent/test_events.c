@@ -189,6 +189,33 @@ static void tell_of_many(struct world *w, const char *ns, unsigned count, int64_
         }
 }
 
+static bool was_sent(const struct world *w, const char *message) {
+        for (size_t i = 0; i < script_request_count(w->script); i++)
+                if (str_contains(script_request_at(w->script, i)->body, str_from(message)))
+                        return true;
+        return false;
+}
+
+/* A thousand sets that begin to progress: what is wrong with one of them is told all the same, and soon. */
+static void a_warning_is_not_lost_among_others(void **state) {
+        struct world *w = *state;
+        struct arena *a = w->arena;
+
+        for (unsigned i = 0; i < EVENTS_BURST + 10 * EVENTS_MAX_WAITING; i++) {
+                struct event_object set = web;
+
+                set.name = arena_strf(a, "set-%u", i);
+                set.uid = arena_strf(a, "u-%u", i);
+                events_tell(w->events, &set, false, "GroupsProgressing", STR("progressing"));
+                loop_run_for(w->loop, 1);
+        }
+        size_t before = posts(w);
+        tell(w, "it is broken");
+        loop_run_for(w->loop, 2000);
+        assert_in_range(posts(w), before + 1, before + 3);
+        assert_true(was_sent(w, "it is broken"));
+}
+
 static void a_storm_of_failures_has_a_pace(void **state) {
         struct world *w = *state;
 
@@ -458,6 +485,7 @@ int main(void) {
                 CASE(what_is_refused_is_dropped),
                 CASE(messages_are_cut_between_characters),
                 CASE(a_flood_is_bounded),
+                CASE(a_warning_is_not_lost_among_others),
                 CASE(a_storm_of_failures_has_a_pace),
                 CASE(one_object_costs_two_requests_a_minute_for_each_reason),
                 CASE(a_namespace_that_takes_none_is_left_alone_for_a_while),
