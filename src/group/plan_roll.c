@@ -100,7 +100,7 @@ static void tell_of_roll(struct planner *p, int32_t partition_before) {
                   arena_strf(p->a, "Updating replicas %d to %d (inclusive)", p->wanted[from]->index,
                              p->wanted[to - 1]->index));
         if (p->roll.clamped)
-                plan_tell(p, false, "GroupsUpdating",
+                plan_tell(p, false, "MaxUnavailableRaised",
                           arena_strf(p->a,
                                      "maxUnavailable and maxSurge both come to 0 of %d replicas, 1 is used for "
                                      "maxUnavailable",

@@ -13,7 +13,7 @@ NAME_LABEL=leaderworkerset.sigs.k8s.io/name
 GROUP_LABEL=leaderworkerset.sigs.k8s.io/group-index
 
 groups_begin() {
-	kc admin apply --server-side -f "$cluster_source/../../deploy/lws/crd.yaml" >/dev/null
+	kc admin apply --server-side -f "$(dirname "${BASH_SOURCE[0]}")/../../deploy/lws/crd.yaml" >/dev/null
 	kc admin wait --for=condition=Established crd/leaderworkersets.leaderworkerset.x-k8s.io --timeout=60s >/dev/null
 }
 

@@ -249,10 +249,12 @@ a_shrink_under_a_share_holds_up_no_roll() {
 	next_commit
 	wait_until 60 all_run 3
 	assert_eq '2 1 0 ' "$(leaders_deleted demo)" 'order of groups'
-	case $(kc admin get events -n "$NS" --field-selector involvedObject.name=demo -o 'jsonpath={.items[*].message}') in
-	*'both come to 0 of 3 replicas, 1 is used for maxUnavailable'*) ;;
-	*) fail 'no Event tells that the share is none' ;;
-	esac
+	wait_until 40 is_told MaxUnavailableRaised 'both come to 0 of 3 replicas, 1 is used for maxUnavailable'
+}
+
+# is_told REASON TEXT: by an Event.
+is_told() {
+	kc admin get events -n "$NS" --field-selector "involvedObject.name=demo,reason=$1" -o 'jsonpath={.items[*].message}' | grep -qF "$2"
 }
 
 is_first_of_roll() {
