@@ -100,6 +100,45 @@ condition_is() {
 	[ "$(condition "$1" "$2" status)" = "${3:-True}" ]
 }
 
+# seen KIND NAME GROUP LIFE SIZE LEAVING NODE READY: an event of the set "made-up".
+seen() {
+	printf '{"at": 1, "kind": "%s", "pod": {"set": "made-up", "name": "%s", "uid": "%s", "group": %s, "worker": 0, "life": "%s", ' "$1" "$2" "$4" "$3" "$4"
+	printf '"revision": "r", "size": %s, "leaving": %s, "node": "%s", "ready": %s, "restarts": 0}}\n' "$5" "$6" "$7" "$8"
+}
+
+# refuted WHAT FLAG…: standard input is not as it must be.
+refuted() {
+	local out
+	cat >"$WORK/events"
+	! out=$(events check made-up "${@:2}") || fail "nobody saw: $1"
+	[ "${out%%:*}" = "$1" ] || fail "want '$1', got '$out'"
+}
+
+# Else all below would be content with anything.
+the_checker_sees_what_is_wrong() {
+	refuted 'group 0 has Pods of more than one life' < <(
+		seen ADDED a 0 one 1 true '' false
+		seen ADDED b 0 two 1 false '' false
+	)
+	refuted 'a is on a node, and its group was never complete' < <(seen ADDED a 0 one 2 false n1 false)
+	refuted '2 groups' --groups 1 < <(
+		seen ADDED a 0 one 1 false '' false
+		seen ADDED b 1 two 1 true '' false
+	)
+	refuted '0 groups run' --running 1 < <(
+		seen ADDED a 0 one 1 false n1 true
+		seen MODIFIED a 0 one 1 true n1 true
+	)
+	refuted 'no event of made-up' </dev/null
+	{
+		seen ADDED a 0 one 1 false n1 true
+		seen DELETED a 0 one 1 true n1 true
+		seen ADDED a 0 two 1 false n1 true
+	} >"$WORK/events"
+	holds made-up --groups 1
+	assert_eq 'A+ none A+ ' "$(states made-up)" 'the states'
+}
+
 the_agent_and_a_recorder_run() {
 	kc admin apply --server-side -f "$TOP/deploy/lws/crd.yaml" >/dev/null
 	kc admin wait --for=condition=Established crd/leaderworkersets.leaderworkerset.x-k8s.io --timeout=60s >/dev/null
@@ -369,7 +408,7 @@ if [ -n "$(cluster_external_kubeconfig)" ]; then
 fi
 cluster_begin --podsim-arg=--nodes=4 --podsim-arg=--node-cpu=4
 truce_begin events
-run_cases the_agent_and_a_recorder_run a_killed_worker_takes_its_group_with_it_and_no_other \
+run_cases the_checker_sees_what_is_wrong the_agent_and_a_recorder_run a_killed_worker_takes_its_group_with_it_and_no_other \
 	policy_none_replaces_the_worker_alone_and_a_leader_with_its_workers scale_goes_up_at_the_top_and_down_from_the_top \
 	a_roll_goes_from_the_highest_group_down_one_at_a_time a_partition_keeps_the_groups_below_it with_surge_as_many_run_as_ever \
 	with_surge_and_a_budget_two_groups_are_on_their_way no_budget_at_all_is_a_condition_and_changes_nothing \
