@@ -7,6 +7,7 @@
  * when that is there. A ConfigMap of that name that is not its own is left alone, and the phase is Blocked. Of several
  * processes one acts, who holds the Lease "modelcache" of the namespace; the others have all they need to go on.
  */
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -382,6 +383,9 @@ int main(int argc, char **argv) {
                 fprintf(stderr, "usage: bench_modelcache KUBECONFIG NAMESPACE IDENTITY\n");
                 return 2;
         }
+        mallopt(M_ARENA_MAX, 1); /* as src/main.c */
+        mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+        mallopt(M_TRIM_THRESHOLD, 128 * 1024);
         if (kube_config_load(argv[1], NULL, NULL, &config, &err) < 0 || !(r.loop = loop_new(1, 1, &err)) ||
             !(t = kube_curl_transport_new(r.loop, config, "bench-modelcache", &err))) {
                 fprintf(stderr, "%s\n", err.msg);
