@@ -240,9 +240,14 @@ a, b = seen["operator"], seen["person"]
 print(len(a), round(max(0, min(max(a), max(b)) - max(min(a), min(b))) * 1000) if a and b else 0)'
 }
 
+# signal NAME PID: one that has ended by itself is told; what is measured then is worth nothing.
+signal() {
+	kill -"$1" "$2" 2>/dev/null || say "the leader had ended before SIG$1"
+}
+
 # failover HOW: ModelCaches are created all the time; the longest that one waited is how long nobody was there.
 failover() {
-	local how=$1 first second created before
+	local how=$1 first second created before line lasted
 	namespace "failover-$who-$how"
 	operator "$A" a 100
 	first=$!
@@ -256,13 +261,13 @@ failover() {
 	created=$!
 	sleep 3
 	case $how in
-	clean) kill -TERM "$first" ;;
-	killed) kill -KILL "$first" ;;
+	clean) signal TERM "$first" ;;
+	killed) signal KILL "$first" ;;
 	paused)
-		kill -STOP "$first"
+		signal STOP "$first"
 		sleep "$pause_s"
 		before=$(mark)
-		kill -CONT "$first"
+		signal CONT "$first"
 		recorder create after 75 5 60 >/dev/null || true
 		read -r line lasted < <(overlap "$before")
 		note failover-paused-writes "$line"
@@ -270,8 +275,10 @@ failover() {
 		;;
 	esac
 	wait "$created"
-	kill -KILL "$first" "$second" 2>/dev/null || true
-	wait "$first" "$second" 2>/dev/null || true
+	{
+		kill -KILL "$first" "$second"
+		wait "$first" "$second"
+	} 2>/dev/null || true
 	started=
 }
 
@@ -329,6 +336,13 @@ table() {
 	row 'both wrote at once for, ms' failover-paused-overlap
 }
 
+# What is known is printed, however it ends.
+finish() {
+	table
+	bench_end
+}
+trap finish EXIT
+trap 'exit 143' TERM INT
 kubectl apply -f "$here/modelcache.yaml" >/dev/null
 kubectl wait --for=condition=Established crd/modelcaches.lab.truce.dev crd/kopfpeerings.kopf.dev --timeout=60s >/dev/null
 find_contenders
@@ -340,4 +354,3 @@ for who in "${contenders[@]}"; do
 		esac
 	done
 done
-table
