@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_modelcache KUBECONFIG NAMESPACE IDENTITY: a second reconciler on the runtime of the first (agent/groups.h), as
- * small as it gets, for operator.sh to measure and test_modelcache.sh to try. Not a part of truce.
+ * bench_modelcache KUBECONFIG NAMESPACE IDENTITY [LEASE-SECONDS]: a second reconciler on the runtime of the first
+ * (agent/groups.h), as small as it gets, for operator.sh to measure and test_modelcache.sh to try. Not a part of truce.
  *
  * A ModelCache (modelcache.yaml) has a ConfigMap NAME-cache that says which model and how many replicas; it is Ready
  * when that is there. A ConfigMap of that name that is not its own is left alone, and the phase is Blocked. Of several
@@ -345,8 +345,11 @@ static struct informer *inform(struct reconciler *r, struct kube_location at, st
         return informer_new(r->client, &options);
 }
 
-static void serve(struct reconciler *r, struct kube_transport *t, struct str ns, struct str identity) {
-        struct leader_options lease = { .ns = ns, .name = STR("modelcache"), .identity = identity };
+static void serve(struct reconciler *r, struct kube_transport *t, struct str ns, struct str identity,
+                  int64_t lease_ms) {
+        struct leader_options lease = {
+                .ns = ns, .name = STR("modelcache"), .identity = identity, .lease_ms = lease_ms
+        };
         struct leader_hooks hooks = { .leads = on_leads, .lost = on_lost };
         struct queue_options queue = { .workers = CURL_IN_FLIGHT, .max_backoff_ms = 60000, .run = run, .ctx = r };
 
@@ -377,10 +380,11 @@ int main(int argc, char **argv) {
         struct reconciler r = { 0 };
         struct kube_config *config;
         struct kube_transport *t;
+        uint64_t lease_s = 0;
         struct err err;
 
-        if (argc != 4) {
-                fprintf(stderr, "usage: bench_modelcache KUBECONFIG NAMESPACE IDENTITY\n");
+        if ((argc != 4 && argc != 5) || (argc == 5 && (!str_to_u64(str_from(argv[4]), &lease_s) || lease_s > 3600))) {
+                fprintf(stderr, "usage: bench_modelcache KUBECONFIG NAMESPACE IDENTITY [LEASE-SECONDS]\n");
                 return 2;
         }
         mallopt(M_ARENA_MAX, 1); /* as src/main.c */
@@ -391,7 +395,7 @@ int main(int argc, char **argv) {
                 fprintf(stderr, "%s\n", err.msg);
                 return 2;
         }
-        serve(&r, t, str_from(argv[2]), str_from(argv[3]));
+        serve(&r, t, str_from(argv[2]), str_from(argv[3]), (int64_t)lease_s * 1000);
         kube_transport_free(t);
         loop_free(r.loop);
         kube_config_free(config);

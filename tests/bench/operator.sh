@@ -9,6 +9,7 @@
 #   BENCH_RECOVER=100             ConfigMaps that are deleted, at random moments of BENCH_WINDOW_S=40 seconds
 #   BENCH_IDLE_S=60               how long an operator with nothing to do is looked at
 #   BENCH_PAUSE_S=75              how long the leader stands still
+#   BENCH_LEASE_S=15              truce's Lease; a longer one where the machine is too busy to renew it in time
 #   BENCH_CONTENDERS='plain best truce'
 #   BENCH_PARTS='work failover'   what is measured
 #
@@ -30,6 +31,7 @@ recover=${BENCH_RECOVER:-100}
 window_s=${BENCH_WINDOW_S:-40}
 idle_s=${BENCH_IDLE_S:-60}
 pause_s=${BENCH_PAUSE_S:-75}
+lease_s=${BENCH_LEASE_S:-15}
 changes=create,update,patch,delete
 read -ra contenders <<<"${BENCH_CONTENDERS:-plain best truce}"
 read -ra parts <<<"${BENCH_PARTS:-work failover}"
@@ -82,7 +84,7 @@ find_contenders() {
 operator() {
 	local flags=(--standalone)
 	if [ "$who" = truce ]; then
-		"$benches/bench_modelcache" "$1" "$NS" "$2" >>"$work/$who.$2.log" 2>&1 &
+		"$benches/bench_modelcache" "$1" "$NS" "$2" "$lease_s" >>"$work/$who.$2.log" 2>&1 &
 		return
 	fi
 	[ "$3" = 0 ] || flags=(--peering=lab --priority="$3")
