@@ -94,7 +94,7 @@ operator() {
 
 # serves NAME: until a ModelCache of this name is Ready.
 serves() {
-	recorder create "$1" 1 0 90 >/dev/null || {
+	recorder create "$1" 1 0 300 >/dev/null || {
 		tail -n 20 "$work/$who."*.log >&2
 		exit 1
 	}
@@ -122,7 +122,11 @@ namespace() {
 # --- figures of a process -------------------------------------------------------------------------------------------
 
 cpu_ns() { awk '{ ns += $1 } END { printf "%.0f", ns }' "/proc/$started/task"/*/schedstat; }
-rss_mib() { awk '$1 == "VmRSS:" { printf "%.1f", $2 / 1024 }' "/proc/$started/status"; }
+# memory NAME: all that is resident, and of that what no file backs, which no other process shares.
+memory() {
+	note "rss-$1" "$(awk '$1 == "VmRSS:" { printf "%.1f", $2 / 1024 }' "/proc/$started/status")"
+	note "anon-$1" "$(awk '$1 == "RssAnon:" { printf "%.1f", $2 / 1024 }' "/proc/$started/status")"
+}
 mark() { "$root/tests/cluster/cluster" audit "$work/cluster" --mark; }
 # writes USER MARK: requests that change something.
 writes() {
@@ -207,9 +211,9 @@ work() {
 	namespace "work-$who"
 	begin warm-up
 	sleep 5
-	note rss-0 "$(rss_mib)"
+	memory 0
 	busy "$small" paced create small "$small" 100 120
-	note rss-small "$(rss_mib)"
+	memory small
 	took recover recover "$recover" "$window_s" 120
 	idle idle
 	busy "$burst" burst create burst "$burst" 0 300
@@ -217,7 +221,7 @@ work() {
 		busy $((large - small - burst)) large create large $((large - small - burst)) 0 600
 	fi
 	sleep 5
-	note rss-large "$(rss_mib)"
+	memory large
 	restart
 	away
 	stop "$started"
@@ -317,6 +321,9 @@ table() {
 	row 'RSS at 0, MiB' rss-0
 	row "RSS at $small, MiB" rss-small
 	row "RSS at $large, MiB" rss-large
+	row 'of that its own (RssAnon), at 0, MiB' anon-0
+	row "of that its own, at $small, MiB" anon-small
+	row "of that its own, at $large, MiB" anon-large
 	row "idle with $small: CPU, % of a core" idle-cpu
 	row "idle with $small: writes in $idle_s s" idle-writes
 	row "burst of $burst: CR → Ready, p50, ms" burst-p50
