@@ -19,6 +19,7 @@ struct place {
 /* Everything known of one uid: the object, if it exists, and who names it as owner. */
 struct node {
         bool exists;
+        bool gone; /* it did, and was seen to go */
         struct place at;
         struct place *dependents;
         size_t count, cap;
@@ -124,12 +125,19 @@ static bool waits_for_dependents(const struct value *object) {
         return is_deleting(object) && has_finalizer(object, FOREGROUND);
 }
 
+static bool was_seen_to_go(const struct gc *g, struct str uid) {
+        const struct node *n = map_find(g->nodes, uid);
+
+        return n && n->gone;
+}
+
 enum owner { OWNER_THERE, OWNER_ABSENT, OWNER_UNKNOWN };
 
 /*
  * The owner is what the whole reference names, in the dependent's namespace or in none; another one with that uid is none
  * (attemptToDeleteItem() → isDangling()). Of a kind that is not served, or of a cluster-wide object's owner in a
- * namespace, it cannot be said, and nothing is done.
+ * namespace, it cannot be said, and nothing is done, unless the owner was seen to go (absentOwnerCache): with its
+ * definition, say.
  */
 static enum owner find_owner(const struct gc *g, const struct value *ref, struct str namespace,
                              const struct version **ret) {
@@ -137,7 +145,7 @@ static enum owner find_owner(const struct gc *g, const struct value *ref, struct
                                                 value_text(value_getc(ref, "kind")));
 
         if (!kind || !kind->shelf || (kind->resource->namespaced && namespace.n == 0))
-                return OWNER_UNKNOWN;
+                return was_seen_to_go(g, value_text(value_getc(ref, "uid"))) ? OWNER_ABSENT : OWNER_UNKNOWN;
         const struct version *v = shelf_find(kind->shelf, kind->resource->namespaced ? namespace : (struct str){ 0 },
                                              value_text(value_getc(ref, "name")));
         if (!v || !str_eq(meta_text(v->value, "uid"), value_text(value_getc(ref, "uid"))))
@@ -204,6 +212,7 @@ static void tell_gone(struct gc *g, const struct version *before) {
         if (!n)
                 return;
         n->exists = false;
+        n->gone = true;
         enqueue_dependents(g, n);
         node_drop_if_idle(g, uid, n);
 }
