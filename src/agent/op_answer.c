@@ -63,6 +63,8 @@ void op_got(void *ctx, const struct kube_result *result) {
         if (err.code || !cluster_put(op->kind, result->body, &err)) {
                 if (err.code == ERR_LIMIT)
                         err.code = ERR_DENIED; /* somebody may make it readable, and no watch need show that */
+                if (err.code == ERR_NOTFOUND)
+                        err.code = ERR_GONE; /* its kind is, and may come back without Git */
                 op_fail(op, &err);
                 return;
         }
