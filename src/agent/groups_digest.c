@@ -125,7 +125,7 @@ struct group_pod digest_pod(const struct digest *d, struct arena *a) {
 
 struct group_service digest_service(const struct digest *d, struct arena *a) {
         struct group_service s = d->service;
-        struct str *const texts[] = { &s.name, &s.uid, &s.owner_uid };
+        struct str *const texts[] = { &s.name, &s.uid, &s.resource_version, &s.owner_uid };
 
         copy_texts(texts, ARRAY_LEN(texts), a);
         s.selector = value_of(d, a);
@@ -134,7 +134,7 @@ struct group_service digest_service(const struct digest *d, struct arena *a) {
 
 struct group_claim digest_claim(const struct digest *d, struct arena *a) {
         struct group_claim c = d->claim;
-        struct str *const texts[] = { &c.name, &c.uid, &c.owner_uid, &c.set };
+        struct str *const texts[] = { &c.name, &c.uid, &c.resource_version, &c.owner_uid, &c.set };
 
         copy_texts(texts, ARRAY_LEN(texts), a);
         return c;
@@ -142,7 +142,7 @@ struct group_claim digest_claim(const struct digest *d, struct arena *a) {
 
 struct group_stored_revision digest_stored_revision(const struct digest *d, struct arena *a) {
         struct group_stored_revision r = d->revision;
-        struct str *const texts[] = { &r.name, &r.uid, &r.owner_uid, &r.hash };
+        struct str *const texts[] = { &r.name, &r.uid, &r.resource_version, &r.owner_uid, &r.hash };
 
         copy_texts(texts, ARRAY_LEN(texts), a);
         r.data = value_of(d, a);

@@ -62,6 +62,7 @@ enum fate {
         FATE_ROLL,   /* it is of another revision, and its turn has come */
         FATE_FAILED, /* it failed as a whole and is made anew */
         FATE_SPENT,  /* it failed too often and is not made anew */
+        FATE_UNFIT,  /* it has members of two lives, and never ran: it is made anew, and that is no restart */
         FATE_YIELD,  /* it lets go of nodes that are too few for it */
 };
 

@@ -142,7 +142,7 @@ static void read_containers(const struct value *list, int64_t *newest_ms, struct
 
 int group_pod_read(const struct value *pod, struct arena *a, struct group_pod *ret_pod) {
         const struct value *status = value_getc(pod, "status");
-        int64_t newest_ms = 0;
+        int64_t newest_ms = 0, grace_s;
         struct head h;
 
         if (read_head(pod, a, &h) < 0)
@@ -165,6 +165,7 @@ int group_pod_read(const struct value *pod, struct arena *a, struct group_pod *r
                 int64_t at_ms = time_of(value_getc(h.metadata, "deletionTimestamp"));
 
                 ret_pod->deleting_ms = at_ms > 0 ? at_ms : 1;
+                ret_pod->deleting_at_once = value_to_i64(value_getc(h.metadata, "deletionGracePeriodSeconds"), &grace_s) && grace_s == 0;
         }
         read_gates(pod, ret_pod);
         read_conditions(pod, ret_pod);
@@ -186,6 +187,7 @@ int group_service_read(const struct value *service, struct arena *a, struct grou
         *ret_service = (struct group_service){
                 .name = h.name,
                 .uid = h.uid,
+                .resource_version = h.resource_version,
                 .owner_uid = h.owner_uid,
                 .headless = says(spec, "clusterIP", "None"),
                 .publishes_not_ready = value_truth(value_getc(spec, "publishNotReadyAddresses"), false),
@@ -202,6 +204,7 @@ int group_claim_read(const struct value *claim, struct arena *a, struct group_cl
         *ret_claim = (struct group_claim){
                 .name = h.name,
                 .uid = h.uid,
+                .resource_version = h.resource_version,
                 .owner_uid = h.owner_uid,
                 .set = label(&h, GROUP_LABEL_NAME, a),
                 .deleting = value_getc(h.metadata, "deletionTimestamp") != NULL,
@@ -218,6 +221,7 @@ int group_stored_revision_read(const struct value *controller_revision, struct a
         *ret_revision = (struct group_stored_revision){
                 .name = h.name,
                 .uid = h.uid,
+                .resource_version = h.resource_version,
                 .owner_uid = h.owner_uid,
                 .hash = label(&h, GROUP_LABEL_REVISION, a),
                 .data = value_getc(controller_revision, "data"),

@@ -40,6 +40,7 @@ struct group_pod {
         bool unschedulable;
         int64_t created_ms;
         int64_t deleting_ms;     /* deletionTimestamp; 0: it is not being deleted */
+        bool deleting_at_once;   /* nobody is waited for any more but finalizers */
         int64_t ready_ms;        /* since when it is ready; 0: it is not, or the condition does not say */
         int32_t restarts;        /* the highest restartCount of its containers and init containers */
         struct str last_failure; /* "container main: exit code 137 (OOMKilled)": the newest one, for people; empty */
@@ -55,19 +56,19 @@ struct group_node {
 };
 
 struct group_service {
-        struct str name, uid, owner_uid;
+        struct str name, uid, resource_version, owner_uid;
         bool headless, publishes_not_ready;
         const struct value *selector;
 };
 
 struct group_claim {
-        struct str name, uid, owner_uid;
+        struct str name, uid, resource_version, owner_uid;
         struct str set; /* label leaderworkerset.sigs.k8s.io/name; empty: none */
         bool deleting;
 };
 
 struct group_stored_revision {
-        struct str name, uid, owner_uid;
+        struct str name, uid, resource_version, owner_uid;
         struct str hash; /* label template-revision-hash */
         int64_t number;
         const struct value *data;

@@ -49,7 +49,7 @@ struct group_action {
          */
         unsigned phase;
         struct str name;
-        struct str uid, resource_version; /* preconditions of DELETE (the latter may be empty) and RELEASE */
+        struct str uid, resource_version; /* preconditions of DELETE and RELEASE */
         const struct value *body;         /* CREATE: the object; STATUS: the whole status */
         int32_t group;                    /* its index; -1: none */
         bool force;                       /* DELETE with gracePeriodSeconds 0: the pod's node is provably gone */

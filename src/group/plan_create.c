@@ -26,6 +26,8 @@ static const char *fate_text(enum fate fate) {
                 return "group failed";
         case FATE_SPENT:
                 return "restart budget spent";
+        case FATE_UNFIT:
+                return "members of two lives";
         case FATE_YIELD:
                 return "no room for the whole group";
         case FATE_STAY:
@@ -60,6 +62,8 @@ static int64_t beyond_ms(const struct planner *p, const struct group_pod *pod) {
 static void end_pod(struct planner *p, const struct group_pod *pod, int32_t group) {
         int64_t at_ms = beyond_ms(p, pod);
 
+        if (pod->deleting_at_once)
+                return;
         if (p->now_ms >= at_ms)
                 delete_pod(p, pod, group, true, "its node is gone");
         else if (at_ms != INT64_MAX)

@@ -218,7 +218,9 @@ static void fail_members(struct planner *p, struct group *g) {
 static void judge_member_by_member(struct planner *p, struct group *g) {
         struct finding f = find_failure(p, g);
 
-        if (f.trouble == TROUBLE_GROUP)
+        if (g->mixed && !g->complete)
+                g->fate = FATE_UNFIT;
+        else if (f.trouble == TROUBLE_GROUP)
                 fail_group(p, g, &f);
         else if (f.trouble == TROUBLE_MEMBER)
                 fail_members(p, g);

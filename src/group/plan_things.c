@@ -80,6 +80,7 @@ static void drop_services(struct planner *p, bool shared) {
                 act = plan_act(p, GROUP_DELETE, GROUP_SERVICE, PHASE_MAIN, "no group uses it");
                 act->name = service->name;
                 act->uid = service->uid;
+                act->resource_version = service->resource_version;
         }
 }
 
@@ -149,6 +150,7 @@ void plan_keep_revisions(struct planner *p) {
                 act = plan_act(p, GROUP_DELETE, GROUP_REVISION, PHASE_MAIN, "no group uses it");
                 act->name = r->stored->name;
                 act->uid = r->stored->uid;
+                act->resource_version = r->stored->resource_version;
         }
 }
 
@@ -230,6 +232,7 @@ void plan_drop_claims(struct planner *p) {
                 act = plan_act(p, GROUP_DELETE, GROUP_CLAIM, PHASE_MAIN, "scale down");
                 act->name = claim->name;
                 act->uid = claim->uid;
+                act->resource_version = claim->resource_version;
                 act->group = index;
         }
 }
