@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/map.h"
+#include "base/yaml.h"
 #include "check.h"
 #include "expect.h"
 #include "twins.h"
@@ -13,6 +15,7 @@
 #define APPLY_TYPE "application/apply-patch+yaml"
 #define MERGE_TYPE "application/merge-patch+json"
 #define JSON_TYPE "application/json"
+#define LWS_DEFINITION TRUCE_SOURCE_DIR "/deploy/lws/crd.yaml"
 
 /* ---- objects and their paths ---- */
 
@@ -240,6 +243,22 @@ static void do_request(const struct deed *d) {
                 world_fail(d->w, "the step in line %u is refused: %d %.*s", d->step->line, status, STR_FMT(reply.body));
 }
 
+/* The definition that the cluster serves from then on. */
+static void do_serve(const struct deed *d) {
+        _cleanup_(buf_done) struct buf text = buf_make(1 * MIB);
+        const struct yaml_document *docs;
+        struct err err = { 0 };
+        size_t count = 0;
+        int r = scenario_read(LWS_DEFINITION, &text, &err);
+
+        if (r == 0)
+                r = yaml_parse(buf_str(&text), d->a, &docs, &count, &err);
+        for (size_t i = 0; r == 0 && i < count; i++)
+                r = sandbox_add(d->w->sandbox, docs[i].value, &err);
+        if (r < 0)
+                world_fail(d->w, "%s: %s", LWS_DEFINITION, err.msg);
+}
+
 /* ---- Git ---- */
 
 static bool is_infra(const struct deed *d) {
@@ -401,6 +420,7 @@ static const struct verb verbs[] = {
         { do_delete, false, { { "delete", WORD_REF } } },
         { do_recreate, false, { { "recreate", WORD_REF } } },
         { do_request, false, { { "request", WORD_TEXT }, { "body", WORD_ANY }, { "type", WORD_TEXT } } },
+        { do_serve, false, { { "serve", WORD_TEXT, .among = " LeaderWorkerSet " } } },
         { do_push, false, { { "push", WORD_COMMIT }, { "ref", WORD_TEXT }, { "tag", WORD_FLAG }, REPOS } },
         { do_remove_ref, false, { { "removeRef", WORD_TEXT }, REPOS } },
         { do_break_git, false, { { "breakGit", WORD_TEXT }, { "op", WORD_TEXT, .among = GIT_OPS },

@@ -5,6 +5,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "group_check.h"
 #include "manifest/tracking.h"
 #include "own/managed.h"
 #include "sync/inventory.h"
@@ -14,6 +15,7 @@
 
 struct check {
         struct world *world;
+        struct group_check *groups;
         struct map *created;     /* uid → anything: the agent made it, or a copy of what it made */
         struct map *inventories; /* name of the ConfigMap → struct inventory */
         struct map *changes;     /* "namespaces/shop/configmaps/a" → uint64_t: commits so far */
@@ -57,6 +59,7 @@ struct check *check_new(struct world *w) {
         const struct value *secrets = value_getc(w->doc, "secrets");
 
         c->world = w;
+        c->groups = group_check_new(w);
         c->created = map_new(NULL);
         c->inventories = map_new(drop_inventory);
         c->changes = map_new(free);
@@ -72,6 +75,7 @@ struct check *check_new(struct world *w) {
 void check_free(struct check *c) {
         if (!c)
                 return;
+        group_check_free(c->groups);
         map_free(c->created);
         map_free(c->inventories);
         map_free(c->changes);
@@ -165,7 +169,19 @@ static struct str object_of(struct str path) {
         if (str_eqc(part, "apis"))
                 str_next(&rest, '/', &part);
         str_next(&rest, '/', &part);
+        if (str_ends(rest, STR("/status")))
+                rest = str_sub(rest, 0, rest.n - strlen("/status"));
         return rest;
+}
+
+/* What a request is about: of one that creates the object that comes of it. */
+static struct str object_of_request(const struct sandbox_request *req, struct arena *a) {
+        const struct value *body;
+        struct str object = object_of(req->path);
+
+        if (req->method != KUBE_POST || json_parse(req->body, a, &body, NULL) < 0)
+                return object;
+        return arena_strf(a, "%.*s/%.*s", STR_FMT(object), STR_FMT(meta(body, "name")));
 }
 
 static struct str object_of_commit(const struct sandbox_commit *commit, struct arena *a) {
@@ -198,7 +214,7 @@ void check_born(struct check *c) {
 
 void check_write(struct check *c, const struct sandbox_request *req, uint64_t number) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        struct str all = all_of(req, a), object = object_of(req->path);
+        struct str all = all_of(req, a), object = object_of_request(req, a);
         struct write *write = mem_alloc(sizeof *write);
 
         if (map_find(c->done, all) && number_in(c->done, all) == number_in(c->changes, object))
@@ -372,6 +388,11 @@ static bool has_all(const struct value *fields, const struct value *of) {
         return true;
 }
 
+/* It was given up, and arrived all the same. */
+static bool is_late(const struct check *c, const struct sandbox_commit *commit, struct arena *a) {
+        return commit->request && map_find(c->given_up, all_of(commit->request, a));
+}
+
 /*
  * A co-owner that left in between would let the field be deleted. What was given up may arrive when more is ours than it was
  * sent with: then only the end counts.
@@ -379,7 +400,7 @@ static bool has_all(const struct value *fields, const struct value *of) {
 static void check_leaving(struct check *c, const struct sandbox_commit *commit, const struct value *body, const char *id,
                           struct arena *a) {
         if (!meta(body, "resourceVersion").n && !has_all(our_fields(commit->after), our_fields(commit->before)) &&
-            !map_find(c->given_up, all_of(commit->request, a)))
+            !is_late(c, commit, a))
                 world_fail(c->world, "an apply without resourceVersion let go of a path that was ours: %s", id);
 }
 
@@ -410,6 +431,11 @@ void check_commit(struct check *c, const struct sandbox_commit *commit) {
         note_inventory(c, commit);
         if (!commit->before && is_marked(commit->after, id))
                 map_set(c->created, meta(commit->after, "uid"), c);
+        if (group_check_commit(c->groups, commit, is_late(c, commit, a))) {
+                if (c->quiet)
+                        world_fail(c->world, "a write without need: %s", id);
+                return;
+        }
         if (!check_is_ours(commit) || str_eqc(commit->namespace, SIM_NAMESPACE) || strcmp(id, "/Namespace//" SIM_NAMESPACE) == 0)
                 return;
         if (c->quiet)
@@ -422,4 +448,12 @@ void check_commit(struct check *c, const struct sandbox_commit *commit) {
                 check_removal(c, commit, id);
         else
                 check_change(c, commit, id, a);
+}
+
+bool check_groups_settled(const struct check *c, const char **ret_why) {
+        return group_check_settled(c->groups, ret_why);
+}
+
+uint64_t check_group_count(const struct check *c) {
+        return group_check_count(c->groups);
 }

@@ -24,6 +24,10 @@ void check_commit(struct check *c, const struct sandbox_commit *commit);
 void check_words_shown(struct check *c, const char *where, struct str text);
 /* From now on nothing is left to do: no write, and no request but watches. */
 void check_quiet(struct check *c);
+/* Has every LeaderWorkerSet of ours become what is asked for (group_check.h)? */
+bool check_groups_settled(const struct check *c, const char **ret_why);
+/* Commits that were judged as the group reconciler's. */
+uint64_t check_group_count(const struct check *c);
 /* Is it a write of the agent's? */
 bool check_is_ours(const struct sandbox_commit *commit);
 

@@ -8,7 +8,7 @@
 #include "base/yaml.h"
 #include "words.h"
 
-static int read_file(const char *file, struct buf *out, struct err *err) {
+int scenario_read(const char *file, struct buf *out, struct err *err) {
         FILE *f = fopen(file, "re");
         char bytes[4096];
         size_t n;
@@ -40,7 +40,7 @@ int scenario_load(const char *file, struct scenario **ret_scenario, struct err *
         s->arena = arena_new(0);
         s->file = arena_str(s->arena, str_from(file)).p;
         s->name = name_of(file, s->arena);
-        int r = read_file(file, &text, err);
+        int r = scenario_read(file, &text, err);
         if (r == 0)
                 r = yaml_parse(buf_str(&text), s->arena, &docs, &count, err);
         if (r < 0)

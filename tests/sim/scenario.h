@@ -5,6 +5,7 @@
 #ifndef TRUCE_SIM_SCENARIO_H
 #define TRUCE_SIM_SCENARIO_H
 
+#include "base/buf.h"
 #include "base/value.h"
 
 struct scenario {
@@ -18,6 +19,9 @@ struct scenario {
 int scenario_load(const char *file, struct scenario **ret_scenario, struct err *err);
 void scenario_free(struct scenario *s);
 DEFINE_CLEANUP(struct scenario *, scenario_free)
+
+/* All bytes of a file. NOTFOUND, LIMIT. */
+int scenario_read(const char *file, struct buf *out, struct err *err);
 
 /* Reading with defaults. Durations are as in "90s"; rates are per cent ("2%", "0.5%") and become per mille. */
 int64_t scenario_ms(const struct value *map, const char *key, int64_t otherwise_ms);

@@ -53,7 +53,7 @@ struct totals {
         const struct settings *settings;
         const struct orders *orders;
         uint64_t turn;
-        uint64_t runs, failures, events, requests;
+        uint64_t runs, failures, events, requests, group_writes;
         uint64_t hash;
         double virtual_hours;
 };
@@ -72,6 +72,7 @@ static void run(struct totals *t, struct run_spec *spec, struct run_result *ret_
         t->failures += ret_result->failed;
         t->events += ret_result->events;
         t->requests += ret_result->requests;
+        t->group_writes += ret_result->group_writes;
         t->virtual_hours += (double)ret_result->virtual_ms / 3600e3;
         t->hash = t->hash * 31 + ret_result->hash;
         if (spec->moment != MOMENT_NEVER && !ret_result->struck && !ret_result->failed) {
@@ -198,10 +199,11 @@ static double seconds(void) {
 }
 
 static int tell_totals(const struct totals *t, double took) {
-        printf("%llu runs, %llu failed; %llu events, %llu requests; %.1f virtual hours in %.1f s: %.0f an s, %.1f runs an s; "
+        printf("%llu runs, %llu failed; %llu events, %llu requests, %llu writes of groups; %.1f virtual hours in %.1f s: %.0f an s, %.1f runs an s; "
                "all %016llx\n",
                (unsigned long long)t->runs, (unsigned long long)t->failures, (unsigned long long)t->events,
-               (unsigned long long)t->requests, t->virtual_hours, took, t->virtual_hours / took, (double)t->runs / took,
+               (unsigned long long)t->requests,
+               (unsigned long long)t->group_writes, t->virtual_hours, took, t->virtual_hours / took, (double)t->runs / took,
                (unsigned long long)t->hash);
         if (t->failures)
                 return 1;

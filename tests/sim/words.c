@@ -48,6 +48,10 @@ static const struct word step_words[] = {
         { "mark", WORD_TEXT }, { "as", WORD_TEXT },     { "manager", WORD_TEXT }, { "mayFail", WORD_FLAG }, { 0 },
 };
 
+static const struct word node_words[] = {
+        { "count", WORD_NUMBER, .is_needed = true }, { "cpu", WORD_TEXT }, { "memory", WORD_TEXT }, { "gpu", WORD_NUMBER }, { 0 },
+};
+
 static const struct word top_words[] = {
         { "about", WORD_TEXT, .is_needed = true },
         { "agent", WORD_MAP },
@@ -56,6 +60,9 @@ static const struct word top_words[] = {
         { "cluster", WORD_OBJECTS },
         { "documents", WORD_OBJECTS },
         { "controllers", WORD_FLAG },
+        { "serves", WORD_TEXT, .among = " LeaderWorkerSet " },
+        { "groups", WORD_TEXT, .among = " any " },
+        { "nodes", WORD_MAP, .in = node_words },
         { "before", WORD_MAPS },
         { "start", WORD_COMMIT },
         { "story", WORD_MAPS },

@@ -21,6 +21,7 @@
 #define CALM_MAX_MS (24 * 3600 * INT64_C(1000)) /* faults that never end are no calm either */
 #define TICK_MS 200
 #define JITTER_MS 2000
+#define GROUPS_SETTLE_MS (40 * 60 * INT64_C(1000)) /* the longest back-off, and until restarts are forgotten */
 #define CHAOS_SETTLE_MS (20 * 60 * INT64_C(1000))
 #define TOLD_MAX_BYTES (4 << 20)
 #define LOG_MAX_BYTES (64 << 20)
@@ -465,7 +466,10 @@ static void play(struct world *w) {
 
 /* After the last change: synced in time, then nothing. */
 static void calm_down(struct world *w) {
-        int64_t calm_ms = scenario_ms(w->doc, "calm", CALM_MS), settle_ms = scenario_ms(w->doc, "settle", calm_ms);
+        bool has_groups = value_getc(w->doc, "serves") != NULL;
+        int64_t calm_ms = scenario_ms(w->doc, "calm", CALM_MS);
+        int64_t settle_ms = scenario_ms(w->doc, "settle", has_groups ? GROUPS_SETTLE_MS : calm_ms);
+        const char *why = NULL;
         struct wire_rates healthy = act_rates(NULL);
 
         if (w->spec->chaos && settle_ms < CHAOS_SETTLE_MS)
@@ -479,11 +483,11 @@ static void calm_down(struct world *w) {
                         world_fail(w, "a day after the last step there still is no calm");
                 if (now_ms - w->last_change_ms < calm_ms || w->restart_due)
                         continue;
-                if (expect_settled(w) && !wire_orphans(w->wire))
+                if (expect_settled(w) && !wire_orphans(w->wire) && check_groups_settled(w->check, &why))
                         return;
                 if (now_ms - w->last_change_ms > settle_ms + 1000)
-                        world_fail(w, "the application is not as it should be %lld s after the last change",
-                                   (long long)(settle_ms / 1000));
+                        world_fail(w, "%s%sthe application is not as it should be %lld s after the last change", why ? why : "",
+                                   why ? "; " : "", (long long)(settle_ms / 1000));
         }
 }
 
@@ -519,6 +523,13 @@ static void add_hooked(struct world *w) {
         }
 }
 
+static void serve(struct world *w) {
+        struct value_map_builder b = { 0 };
+
+        value_map_add(&b, STR("serve"), value_getc(w->doc, "serves"), 0);
+        act(w, value_map_end(&b, w->arena, 0));
+}
+
 static void furnish(struct world *w) {
         const struct value *cluster = value_getc(w->doc, "cluster");
         struct value_map_builder first = { 0 }, apply = { 0 };
@@ -530,6 +541,8 @@ static void furnish(struct world *w) {
                 value_map_add(&apply, STR("create"), cluster, 0);
                 act(w, value_map_end(&apply, w->arena, cluster->line));
         }
+        if (value_getc(w->doc, "serves"))
+                serve(w);
         loop_run_for(w->loop, 2000); /* CRDs become Established, names are checked */
         for (size_t i = 0; i < value_count(value_getc(w->doc, "before")); i++)
                 act(w, value_getc(w->doc, "before")->list.items[i]);
@@ -558,7 +571,12 @@ static void begin(struct world *w, const struct run_spec *spec) {
         w->heads = map_new(NULL);
         w->log_fd = memfd_create("log", MFD_CLOEXEC);
         log_init(spec->log ? LOG_DEBUG : LOG_INFO, LOG_TEXT, spec->log ? 2 : w->log_fd);
-        struct sandbox_options options = { .no_controllers = !scenario_bool(w->doc, "controllers", false) };
+        const struct value *nodes = value_getc(w->doc, "nodes");
+        struct sandbox_options options = {
+                .no_controllers = !scenario_bool(w->doc, "controllers", false),
+                .nodes = { .count = (unsigned)scenario_int(nodes, "count", 0), .gpu = (unsigned)scenario_int(nodes, "gpu", 0),
+                           .cpu = scenario_text(nodes, "cpu", ""), .memory = scenario_text(nodes, "memory", "") },
+        };
         w->jq = jq_in_process_new(w->loop);
         w->sandbox = sandbox_new(w->loop, &options);
         w->check = check_new(w);
@@ -653,7 +671,7 @@ static void end(struct world *w, struct run_result *ret_result) {
                 report(w);
         *ret_result = (struct run_result){ w->failure != NULL, w->trace.hash, world_now_ms(w), w->trace.count,
                                            w->all_requests, w->all_writes, w->all_commits, w->busy_requests,
-                                           w->struck };
+                                           check_group_count(w->check), w->struck };
         check_free(w->check);
         config_free(w->config);
         map_free(w->marks);

@@ -38,6 +38,7 @@ struct run_result {
         int64_t virtual_ms;
         uint64_t events, requests, writes, commits;
         uint64_t busy_requests; /* those before everything was quiet */
+        uint64_t group_writes;  /* of the group reconciler, each judged */
         bool struck;            /* the moment of the spec came */
 };
 
