@@ -165,7 +165,8 @@ int group_pod_read(const struct value *pod, struct arena *a, struct group_pod *r
                 int64_t at_ms = time_of(value_getc(h.metadata, "deletionTimestamp"));
 
                 ret_pod->deleting_ms = at_ms > 0 ? at_ms : 1;
-                ret_pod->deleting_at_once = value_to_i64(value_getc(h.metadata, "deletionGracePeriodSeconds"), &grace_s) && grace_s == 0;
+                ret_pod->deleting_at_once =
+                        value_to_i64(value_getc(h.metadata, "deletionGracePeriodSeconds"), &grace_s) && grace_s == 0;
         }
         read_gates(pod, ret_pod);
         read_conditions(pod, ret_pod);

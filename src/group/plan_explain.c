@@ -19,8 +19,13 @@ struct str plan_member_name(const struct planner *p, const struct group_pod *pod
 
 static const char *word_of_fate(enum fate fate) {
         static const char *const words[] = {
-                [FATE_STAY] = "Starting",     [FATE_SCALE] = "Terminating", [FATE_ROLL] = "Rolling",
-                [FATE_FAILED] = "Restarting", [FATE_UNFIT] = "Restarting", [FATE_SPENT] = "Failed",      [FATE_YIELD] = "WaitingForCapacity",
+                [FATE_STAY] = "Starting",
+                [FATE_SCALE] = "Terminating",
+                [FATE_ROLL] = "Rolling",
+                [FATE_FAILED] = "Restarting",
+                [FATE_UNFIT] = "Restarting",
+                [FATE_SPENT] = "Failed",
+                [FATE_YIELD] = "WaitingForCapacity",
         };
 
         return words[fate];

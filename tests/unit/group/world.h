@@ -321,14 +321,22 @@ static inline void world_observe_things(struct world *w, struct arena *a, struct
                 const struct world_thing *t = &w->things[i];
 
                 if (t->kind == GROUP_SERVICE)
-                        services[o->service_count++] =
-                                (struct group_service){ t->name, t->uid, t->owner_uid, true, true, NULL };
+                        services[o->service_count++] = (struct group_service){ .name = t->name,
+                                                                               .uid = t->uid,
+                                                                               .owner_uid = t->owner_uid,
+                                                                               .headless = true,
+                                                                               .publishes_not_ready = true };
                 else if (t->kind == GROUP_CLAIM)
-                        claims[o->claim_count++] = (struct group_claim){ t->name, t->uid, t->owner_uid, t->set, false };
+                        claims[o->claim_count++] = (struct group_claim){
+                                .name = t->name, .uid = t->uid, .owner_uid = t->owner_uid, .set = t->set
+                        };
                 else
-                        revisions[o->revision_count++] =
-                                (struct group_stored_revision){ t->name, t->uid,    t->owner_uid,
-                                                                t->hash, t->number, t->data };
+                        revisions[o->revision_count++] = (struct group_stored_revision){ .name = t->name,
+                                                                                         .uid = t->uid,
+                                                                                         .owner_uid = t->owner_uid,
+                                                                                         .hash = t->hash,
+                                                                                         .number = t->number,
+                                                                                         .data = t->data };
         }
         o->services = services;
         o->claims = claims;
