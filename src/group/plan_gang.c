@@ -105,7 +105,7 @@ static void find_halves(struct planner *p) {
 static int64_t freed_ms(const struct planner *p, const struct group *g) {
         const struct group_restarts *r = plan_memo_find(p, g->index);
 
-        if (!r || !r->yields || g->complete)
+        if (!r || !r->yields || is_released(g))
                 return 0;
         if (g->live && g->fate == FATE_STAY)
                 return g->created_ms > r->yielded_ms ? g->created_ms : r->yielded_ms;

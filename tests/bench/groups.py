@@ -365,7 +365,7 @@ def too_small(rig, table, rounds):
         rig.make(name, 2, 4, leader="small", worker="small", leader_cpu="1", worker_cpu="1",
                  notes={"truce.dev/gang-timeout": f"{GANG_S}s"})
         end = from_s + PATIENCE_S
-        while not (rig.condition(name, "WaitingForCapacity")["status"] == "True" and rig.set(name).nodes[-1] == [0, 0]):
+        while not (rig.condition(name, "WaitingForCapacity")["status"] == "True" and rig.set(name).state.gated() == 8):
             if time.monotonic() > end:
                 sys.exit(f"{name} does not let go: {rig.set(name).nodes}")
             time.sleep(0.01)

@@ -15,6 +15,7 @@ from them is what was stored at some time, event by event.
                                               all of its group were there; N groups or more that run, from when there were
                                               so many on; never more than N groups
   group_events.py nodes FILE NAME             how many Pods of groups 0, 1 … are on a node, a line, repeats left out: 4,0
+  group_events.py gated FILE NAME             how many Pods live and have a scheduling gate now
   group_events.py counts FILE NAME            least and most groups that run, least and most Pods, from the first state in
                                               which all that there is runs
   group_events.py lives FILE NAME             a line for each life of a group: its index, its Pods at most, and the seconds
@@ -69,6 +70,7 @@ def brief(pod):
         "revision": labels.get(PREFIX + "template-revision-hash"),
         "size": int(meta.get("annotations", {}).get(PREFIX + "size", 0)),
         "leaving": "deletionTimestamp" in meta,
+        "gated": bool(pod["spec"].get("schedulingGates")),
         "node": pod["spec"].get("nodeName", ""),
         "ready": status.get("phase") == "Running" and any(
             c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions", [])),
@@ -110,15 +112,18 @@ class State:
     def groups(self):
         """Index → Pods, those that leave too."""
         groups = {}
-        for pod in self.pods.values():
+        for pod in list(self.pods.values()):
             groups.setdefault(pod["group"], []).append(pod)
         return groups
 
     def live(self, group=None):
-        return [p for p in self.pods.values() if not p["leaving"] and group in (None, p["group"])]
+        return [p for p in list(self.pods.values()) if not p["leaving"] and group in (None, p["group"])]
 
     def uids(self, group=None):
         return {p["name"]: p["uid"] for p in self.live(group)}
+
+    def gated(self):
+        return sum(p["gated"] for p in self.live())
 
     def runs(self, group):
         live = self.live(group)
@@ -207,6 +212,13 @@ def nodes(file, name):
         before = now
 
 
+def gated(file, name):
+    now = 0
+    for state, _, _, _ in play(file, name):
+        now = state.gated()
+    print(now)
+
+
 def option(words, name):
     return int(words[words.index(name) + 1]) if name in words else None
 
@@ -247,7 +259,7 @@ def lives(file, name):
 
 
 if __name__ == "__main__":
-    COMMANDS = {"record": record, "trace": trace, "check": check, "nodes": nodes, "counts": counts, "lives": lives}
+    COMMANDS = {"record": record, "trace": trace, "check": check, "nodes": nodes, "gated": gated, "counts": counts, "lives": lives}
     if len(sys.argv) < 3 or sys.argv[1] not in COMMANDS:
         sys.exit(__doc__)
     try:

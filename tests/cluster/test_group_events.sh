@@ -103,7 +103,7 @@ condition_is() {
 # seen KIND NAME GROUP LIFE SIZE LEAVING NODE READY: an event of the set "made-up".
 seen() {
 	printf '{"at": 1, "kind": "%s", "pod": {"set": "made-up", "name": "%s", "uid": "%s", "group": %s, "worker": 0, "life": "%s", ' "$1" "$2" "$4" "$3" "$4"
-	printf '"revision": "r", "size": %s, "leaving": %s, "node": "%s", "ready": %s, "restarts": 0}}\n' "$5" "$6" "$7" "$8"
+	printf '"revision": "r", "size": %s, "leaving": %s, "gated": false, "node": "%s", "ready": %s, "restarts": 0}}\n' "$5" "$6" "$7" "$8"
 }
 
 # refuted WHAT FLAG…: standard input is not as it must be.
@@ -303,7 +303,7 @@ node() {
 }
 
 holds_nothing() {
-	[ "$(events nodes "$1" | tail -n 1)" = 0,0 ] && condition_is "$1" WaitingForCapacity
+	[ "$(events gated "$1")" = 8 ] && condition_is "$1" WaitingForCapacity
 }
 
 # said JSON TYPE FIELD: of a condition.
@@ -313,8 +313,8 @@ import json, sys
 print(*[c[sys.argv[3]] for c in json.loads(sys.argv[1])["status"]["conditions"] if c["type"] == sys.argv[2]])' "$@"
 }
 
-# A Node with room for one Pod of two groups of four. Groups are tried again and again, so capacity comes at once when both hold
-# nothing, and what was said then is looked at later.
+# A Node with room for one Pod of two groups of four. Groups are tried again and again, so capacity comes at once when both are
+# back behind their gates, and what was said then is looked at later.
 half_a_group_holds_nothing_and_capacity_starts_exactly_one() {
 	local seen
 	node small 1

@@ -212,8 +212,11 @@ static void do_plan(struct playing *p, const struct value *v) {
 
 /* One plan, whatever it is. */
 static void do_perform(struct playing *p, const struct value *v) {
-        (void)v;
+        int64_t most;
+
         make_plan(p);
+        if (value_to_i64(v, &most) && (size_t)most < p->plan.action_count)
+                p->plan.action_count = (size_t)most;
         carry_out(p);
 }
 
