@@ -51,6 +51,17 @@ writes_of() {
 	printf '%s\n' "$((all - leases))"
 }
 
+has_written() {
+	[ "$(writes_of "$1")" -ge "$2" ]
+}
+
+# wrote USER COUNT WHAT: so many since the mark, and then no more. The log has a write when its answer was sent.
+wrote() {
+	wait_until 20 has_written "$1" "$2"
+	sleep 1
+	assert_eq "$2" "$(writes_of "$1")" "$3"
+}
+
 mark() {
 	MARK=$(cluster audit --mark)
 }
@@ -64,8 +75,7 @@ one_that_is_created_gets_its_child_and_is_ready() {
 	assert_eq models/llama,2 "$(kc admin get configmap one-cache -n "$NS" -o 'jsonpath={.data.model},{.data.replicas}')" child
 	assert_eq "$(uid modelcache one)" \
 		"$(kc admin get configmap one-cache -n "$NS" -o 'jsonpath={.metadata.ownerReferences[0].uid}')" owner
-	sleep 1
-	assert_eq 2 "$(writes_of operator)" 'writes: a child and a status'
+	wrote operator 2 'writes: a child and a status'
 }
 
 a_child_that_is_deleted_is_made_again() {
@@ -76,8 +86,7 @@ a_child_that_is_deleted_is_made_again() {
 		kc person delete configmap one-cache -n "$NS" >/dev/null
 		wait_until 10 is_new one-cache "$old"
 	done
-	sleep 1
-	assert_eq 5 "$(writes_of operator)" 'writes: one a deletion'
+	wrote operator 5 'writes: one a deletion'
 }
 
 one_that_is_changed_is_followed() {
@@ -113,8 +122,7 @@ the_second_does_nothing_while_the_first_leads() {
 	mark
 	model four models/llama
 	wait_until 10 is modelcache four '{.status.phase}' Ready
-	sleep 1
-	assert_eq 2 "$(writes_of person)" 'writes of the second, now that it leads: what is converged is left alone'
+	wrote person 2 'writes of the second, now that it leads: what is converged is left alone'
 }
 
 # No finalizer: it needs nobody that is there.
