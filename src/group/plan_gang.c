@@ -32,7 +32,7 @@ static bool replaces_one(const struct planner *p, const struct group *g, const s
 
                 if (other == pod || plan_is_leaving(other) || (other->worker == 0 && plan_is_staged(p, g->size)))
                         continue;
-                if (other->ready && other->ready_ms && other->ready_ms <= pod->created_ms)
+                if (other->ready && other->ready_ms && other->ready_ms < pod->created_ms)
                         return true;
         }
         return false;

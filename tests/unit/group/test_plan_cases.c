@@ -461,6 +461,10 @@ static struct world_node *node_named(struct playing *p, const struct value *name
         return node;
 }
 
+static void do_starts_in(struct playing *p, const struct value *v) {
+        p->w->start_delay_ms = duration_of(p, v);
+}
+
 static void do_lose(struct playing *p, const struct value *v) {
         world_lose(p->w, node_named(p, v));
 }
@@ -581,6 +585,7 @@ static const struct {
         { "room", do_room },
         { "lose", do_lose },
         { "out-of-service", do_out_of_service },
+        { "starts-in", do_starts_in },
         { "gone", do_gone },
         { "remove", do_remove },
         { "foreign", do_foreign },
