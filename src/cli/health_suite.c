@@ -20,39 +20,77 @@ struct reading {
 
 /* ---- files ---- */
 
-/* The first document that holds something. */
-static int read_document(struct str file, struct arena *a, const struct value **ret, struct err *err) {
-        const struct yaml_document *docs;
+struct documents {
+        const struct yaml_document *items;
+        size_t count, read; /* read: so many were looked at by next_document() */
+};
+
+/* Of a file that is broken somewhere `ret` has what stands before that. */
+static int read_documents(struct str file, struct arena *a, struct documents *ret, struct err *err) {
         struct err why = { 0 };
         struct str text;
-        size_t count;
         int r = config_read_file(file, a, &text, err);
 
         if (r < 0)
                 return r;
-        r = yaml_parse(text, a, &docs, &count, &why);
-        for (size_t i = 0; i < count; i++)
-                if (docs[i].value && docs[i].value->kind != VALUE_NULL) {
-                        *ret = docs[i].value;
-                        return 0;
-                }
-        if (r >= 0)
-                return err_set(err, ERR_INVAL, "%.*s:1: it is empty", STR_FMT(file));
+        r = yaml_parse(text, a, &ret->items, &ret->count, &why);
+        if (r == 0)
+                return 0;
         struct str message = str_from(why.msg);
         uint32_t line = yaml_take_line(&message);
         return err_set(err, r, "%.*s:%u: %.*s", STR_FMT(file), line ? line : 1, STR_FMT(message));
 }
 
+/* The next one that holds something; NULL: there is none. */
+static const struct yaml_document *next_document(struct documents *d) {
+        while (d->read < d->count) {
+                const struct yaml_document *doc = &d->items[d->read++];
+
+                if (doc->value && doc->value->kind != VALUE_NULL)
+                        return doc;
+        }
+        return NULL;
+}
+
+static int is_empty(struct str file, struct err *err) {
+        return err_set(err, ERR_INVAL, "%.*s:1: it is empty", STR_FMT(file));
+}
+
+/* What comes after the object does not count, broken or not, as for Argo CD. */
 int suite_health_sample(struct str file, struct arena *a, const struct value **ret, struct err *err) {
-        const struct value *v;
-        int r = read_document(file, a, &v, err);
+        struct documents d = { 0 };
+        struct err why;
+        int r = read_documents(file, a, &d, &why);
+        const struct yaml_document *doc = next_document(&d);
+
+        if (!doc && r < 0)
+                return err_set(err, r, "%s", why.msg);
+        if (!doc)
+                return is_empty(file, err);
+        if (!value_text(value_getc(doc->value, "apiVersion")).n || !value_text(value_getc(doc->value, "kind")).n)
+                return err_set(err, ERR_INVAL, "%.*s:%u: it is no object: apiVersion or kind is missing", STR_FMT(file),
+                               doc->value->line);
+        *ret = doc->value;
+        return 0;
+}
+
+/* Every case must be run: what a reader could pass over in silence is refused, also where Argo CD does pass over it. */
+static int read_suite(struct str file, struct arena *a, const struct value **ret, struct err *err) {
+        struct documents d = { 0 };
+        int r = read_documents(file, a, &d, err);
+        const struct yaml_document *doc = next_document(&d), *another = next_document(&d);
 
         if (r < 0)
                 return r;
-        if (!value_text(value_getc(v, "apiVersion")).n || !value_text(value_getc(v, "kind")).n)
-                return err_set(err, ERR_INVAL, "%.*s:%u: it is no object: apiVersion or kind is missing", STR_FMT(file),
-                               v->line);
-        *ret = v;
+        if (!doc)
+                return is_empty(file, err);
+        if (another)
+                return err_set(err, ERR_INVAL, "%.*s:%u: a suite is one document, this is another: one list tests holds all cases",
+                               STR_FMT(file), another->value->line);
+        if (doc->note_count)
+                return err_set(err, ERR_INVAL, "%.*s:%u: the key '%.*s' is there twice, first in line %u", STR_FMT(file),
+                               doc->notes[0].line, STR_FMT(doc->notes[0].key), doc->notes[0].first_line);
+        *ret = doc->value;
         return 0;
 }
 
@@ -185,6 +223,20 @@ static void unknown_key(struct reading *r, const struct value_member *m, const s
                 note(r, m->line, m->key);
 }
 
+/* `tests` and `Tests` are one key. */
+static void check_once(struct reading *r, const struct value *map, size_t at, const struct known_key *known) {
+        const struct value_member *m = &map->map.members[at];
+
+        for (size_t i = 0; i < at; i++) {
+                const struct value_member *other = &map->map.members[i];
+                bool in_order = other->line <= m->line; /* members are sorted by key */
+
+                if (is_key(other->key, known->name))
+                        wrong(r, in_order ? m->line : other->line, "the key '%s' is there twice, first in line %u", known->name,
+                              in_order ? other->line : m->line);
+        }
+}
+
 static void read_map(struct reading *r, const struct value *map, const struct known_key *known, size_t count) {
         for (size_t i = 0; i < map->map.count; i++) {
                 const struct value_member *m = &map->map.members[i];
@@ -192,10 +244,12 @@ static void read_map(struct reading *r, const struct value *map, const struct kn
 
                 while (k < count && !is_key(m->key, known[k].name))
                         k++;
-                if (k < count)
-                        known[k].read(r, m);
-                else
+                if (k == count) {
                         unknown_key(r, m, known, count);
+                        continue;
+                }
+                check_once(r, map, i, &known[k]);
+                known[k].read(r, m);
         }
 }
 
@@ -248,7 +302,7 @@ int suite_health_read(struct str folder, struct arena *a, struct suite_health *r
         struct str file = arena_strf(a, "%.*s/" TEST_SUITE, STR_FMT(folder));
         struct suite_health_case *cases;
         const struct value *suite, *tests;
-        int result = read_document(file, a, &suite, err);
+        int result = read_suite(file, a, &suite, err);
 
         if (result == 0)
                 result = check_suite(&r, file, suite, err);

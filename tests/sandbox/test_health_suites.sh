@@ -100,6 +100,32 @@ what_cannot_be_run_is_told() {
 	spoilt health.lua d 2 "$RULES/shop.example.io/Queue/health.lua:1: it is empty"
 }
 
+# A case that is not run is no success, wherever it stands.
+what_would_not_be_run_is_told() {
+	local suite=$RULES/shop.example.io/Queue/health_test.yaml
+	local other='- {inputPath: testdata/queue.yaml, healthStatus: {status: Healthy}}'
+	begin
+	printf -- '---\n# nothing\n---\n' >>"$suite"
+	judged 0
+	printf 'tests: [\n' >>"$suite"
+	judged 2
+	says "$suite:10: "
+	begin
+	printf -- '---\ntests:\n%s\n' "$other" >>"$suite"
+	judged 2
+	says "$suite:7: a suite is one document, this is another"
+	begin
+	sed -i "1i tests:\n$other" "$suite"
+	judged 2
+	says "$suite:3: the key 'tests' is there twice, first in line 1"
+	sed -i '1s/t/T/' "$suite"
+	judged 2
+	says "$suite:3: the key 'tests' is there twice, first in line 1"
+	spoilt health_test.yaml '$a\  healthStatus: {status: Healthy}' 2 "$suite:6: the key 'healthStatus' is there twice, first in line 2"
+	spoilt health_test.yaml '$a\  HealthStatus: {status: Healthy}' 2 "$suite:6: the key 'healthStatus' is there twice, first in line 2"
+	spoilt health_test.yaml '/message:/a\    Message: 2 of 3' 2 "$suite:5: the key 'message' is there twice, first in line 4"
+}
+
 # What is wrong with one case keeps no other one from being run.
 the_others_are_run_all_the_same() {
 	begin
@@ -413,7 +439,7 @@ the_example_is_as_docs_say() {
 }
 
 run_cases a_suite_that_holds_is_ok what_is_not_as_wanted_is_told what_cannot_be_run_is_told \
-	the_others_are_run_all_the_same a_second_rule_for_a_kind_is_told keys_are_known_in_any_case no_answer_is_no_health \
+	what_would_not_be_run_is_told the_others_are_run_all_the_same a_second_rule_for_a_kind_is_told keys_are_known_in_any_case no_answer_is_no_health \
 	a_message_without_quotes_is_its_text \
 	samples_are_read_as_they_are globs_and_exact_rules_live_side_by_side core_kinds_and_rules_of_truce_are_tested \
 	suites_of_actions_are_passed_over both_kinds_of_suites_are_found_together the_guard_and_the_time_are_the_case_s \
