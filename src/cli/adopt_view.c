@@ -161,8 +161,7 @@ static void add_stuck(const struct view *v) {
                 view_loud(v, false);
                 buf_addc(v->out, "   ");
                 text_add(v->out, o->file);
-                if (o->line)
-                        buf_addf(v->out, ":%u", o->line);
+                words_add_line(o->line, v->out);
                 buf_addch(v->out, '\n');
         }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `truce adopt` tells of single paths: values that change, what stays and goes, what is to be decided, or all of them. */
 #include "cli/adopt_view_impl.h"
+#include "cli/words.h"
 
 #include "diff/text.h"
 
@@ -30,8 +31,7 @@ static void add_place(const struct adopt_object *o, const struct adopt_matter *m
                 return;
         buf_addc(out, "   ");
         text_add(out, o->file);
-        if (m->line)
-                buf_addf(out, ":%u", m->line);
+        words_add_line(m->line, out);
 }
 
 /* "  deploy/web   spec.replicas". */

@@ -4,7 +4,7 @@
 #include "cli/words.h"
 
 static const char *place_of(const struct outcome *o, struct arena *a) {
-        return o->file.n ? arena_strf(a, "%.*s:%u", STR_FMT(o->file), o->line).p : "";
+        return config_place_text((struct config_place){ o->file, o->line }, a).p;
 }
 
 static void tell_web(struct demo *d, const struct outcome *o) {

@@ -52,6 +52,7 @@ static void add_healed(struct demo *d, const struct outcome *o, struct buf *out)
 }
 
 void demo_live_outcome(struct demo *d, const struct outcome *o) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(buf_done) struct buf title = buf_make(4096), text = buf_make(4096);
         const char *word = words_outcome(o->kind);
         struct object_key key;
@@ -66,8 +67,10 @@ void demo_live_outcome(struct demo *d, const struct outcome *o) {
                 buf_addf(&text, "%s ", word);
                 words_change(o, &text);
         }
+        if (o->err && o->file.n)
+                buf_addf(&text, "%s: ", config_place_text((struct config_place){ o->file, o->line }, a).p);
         if (o->err)
-                buf_addf(&text, "%.*s:%u: %s", STR_FMT(o->file), o->line, o->err->msg);
+                buf_addc(&text, o->err->msg);
         line(d, o->err ? SCREEN_BAD : SCREEN_GOOD, buf_str(&title), buf_str(&text));
 }
 

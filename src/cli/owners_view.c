@@ -6,6 +6,7 @@
 #include "diff/text.h"
 #include "diff/title.h"
 #include "base/when.h"
+#include "cli/words.h"
 
 #define PATH_COLUMNS   52
 #define OWNERS_COLUMNS 5
@@ -92,7 +93,7 @@ static uint32_t line_of(const struct app_explanation *x, struct field_path p) {
 
 static void add_git_place(const struct app_explanation *x, struct field_path p, struct buf *out) {
         text_add(out, x->desired->file);
-        buf_addf(out, ":%u", line_of(x, p));
+        words_add_line(line_of(x, p), out);
 }
 
 static void add_rule(const struct explain_row *r, struct buf *out) {

@@ -61,7 +61,8 @@ static void print_object(const struct manifest_object *o, const struct mask_anno
         } else {
                 yaml_print(value, &out);
                 text_add(&file, o->file);
-                printf("---\n# %s:%u\n%s", file.p, o->line, out.p);
+                words_add_line(o->line, &file);
+                printf("---\n# %s\n%s", file.p, out.p);
         }
 }
 

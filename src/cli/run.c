@@ -90,7 +90,7 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *o) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(buf_done) struct buf change = buf_make(4096);
         const char *name = app_name(app, a), *word = words_outcome(o->kind);
-        const char *place = o->file.n ? arena_strf(a, "%.*s:%u", STR_FMT(o->file), o->line).p : "";
+        const char *place = config_place_text((struct config_place){ o->file, o->line }, a).p;
 
         log_notes(o, DECIDE_REPORTED, "another owner's field differs from Git");
         log_notes(o, DECIDE_EXTRA, "not in Git, left alone");

@@ -305,8 +305,7 @@ static void note_failure(struct show *s, const struct app *app, const struct out
         if (o->file.n) {
                 buf_addc(&out, "\n       ");
                 text_add(&out, o->file);
-                if (o->line)
-                        buf_addf(&out, ":%u", o->line);
+                words_add_line(o->line, &out);
                 if (o->retry_in_ms < 0)
                         buf_addc(&out, " · not tried again until Git changes");
         }
@@ -339,7 +338,7 @@ static void show_remark(struct show *s, const struct outcome *o, const struct de
         if (o->file.n) {
                 buf_addc(&rest, "  ");
                 text_add(&rest, o->file);
-                buf_addf(&rest, ":%u", words_line(o, n->path));
+                words_add_line(words_line(o, n->path), &rest);
         }
         add_line(s, "look", o->id, buf_str(&rest));
 }
@@ -367,7 +366,7 @@ static void reason_of(const struct outcome *o, struct buf *out) {
                 return;
         buf_addc(out, "  ");
         text_add(out, o->file);
-        buf_addf(out, ":%u", o->line);
+        words_add_line(o->line, out);
 }
 
 static void add_reason(struct show *s, const struct outcome *o) {

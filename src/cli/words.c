@@ -93,6 +93,11 @@ uint32_t words_line(const struct outcome *o, struct field_path path) {
         return o->source ? diff_line_in(o->source, path, o->type) : o->line;
 }
 
+void words_add_line(uint32_t line, struct buf *out) {
+        if (line)
+                buf_addf(out, ":%u", line);
+}
+
 static uint32_t line_of(void *ctx, struct field_path path) {
         return words_line(ctx, path);
 }

@@ -38,6 +38,9 @@ void words_health_progress(const struct app *app, int64_t for_ms, struct buf *ou
 /* The line of a path in the object's file, as near as is known: its parents', at last the document's. */
 uint32_t words_line(const struct outcome *o, struct field_path path);
 
+/* ":12" behind a file; nothing where no line is known. */
+void words_add_line(uint32_t line, struct buf *out);
+
 /* What changed, or would, from the object before to the object after. Of an object that comes or goes: all of it. */
 int words_compare(const struct outcome *o, struct arena *a, struct diff *ret_diff);
 /* The same in a few words ("image web:1.4 → web:1.5"); nothing of Secrets but the names of fields. Empty: no change. */

@@ -57,14 +57,15 @@ static void report(const struct entry *first, const struct entry *second, struct
 
 static void report_outdone(const struct entry *loser, const struct entry *winner, struct problem_list *warnings,
                            struct arena *a) {
-        bool along = loser->o->along;
+        bool along = loser->o->along; /* of an Application of the cluster no line is known */
+        struct str line = loser->o->line ? arena_strf(a, ":%u", loser->o->line) : STR("");
 
         problem_list_add(warnings, (struct manifest_problem){
                 .file = winner->o->file,
                 .line = winner->o->line,
                 .object = manifest_title(winner->o, a),
-                .message = arena_strf(a, "%s, too, at %.*s:%u: %s", along ? "the application says what it is" : "an earlier source has it",
-                                      STR_FMT(loser->o->file), loser->o->line,
+                .message = arena_strf(a, "%s, too, at %.*s%.*s: %s", along ? "the application says what it is" : "an earlier source has it",
+                                      STR_FMT(loser->o->file), STR_FMT(line),
                                       along ? "what Git has counts" : "the later one counts"),
         });
 }

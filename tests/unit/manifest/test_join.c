@@ -175,6 +175,12 @@ static void what_is_made_along_gives_way_to_git_and_has_no_marks(void **state) {
         assert_int_equal(set->object_count, 1);
         assert_false(set->objects->along);
         assert_text(set->warnings->message, "the application says what it is, too, at app.yaml:7: what Git has counts");
+
+        /* An Application of the cluster has no line. */
+        assert_int_equal(manifest_make_along(str_from(text), STR("Application argocd/web"), 0, &parts[0].set, &err), 0);
+        parts[1].set = rendered("ns.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n");
+        join(parts, 2);
+        assert_text(set->warnings->message, "the application says what it is, too, at Application argocd/web: what Git has counts");
         assert_int_equal(manifest_make_along(STR("{\"kind\":\"x\"}"), STR("app.yaml"), 7, &parts[0].set, &err), ERR_INVAL);
 }
 
