@@ -174,7 +174,7 @@ static void on_outcome(void *ctx, struct app *app, const struct outcome *outcome
                 agent->stats.last_heal_ms = loop_now_ms(agent->loop) - o->noticed_ms;
         }
         if (agent->events)
-                agent_events_of(agent->events, o);
+                agent_tell_outcome(agent, app, o);
         agent->hooks.outcome(agent->ctx, app, o);
 }
 

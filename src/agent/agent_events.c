@@ -64,6 +64,7 @@ static struct event_object about(const struct value *object) {
 
 /* The server's own words, which may echo values of a Secret. */
 static void tell_failure(struct events *events, const struct outcome *o) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
         _cleanup_(buf_done) struct buf message = buf_make(MESSAGE_MAX_BYTES);
         const struct value *objects[] = { o->desired, o->before };
         struct event_object object = about(o->before ? o->before : o->desired);
@@ -73,14 +74,15 @@ static void tell_failure(struct events *events, const struct outcome *o) {
         else
                 buf_addc(&message, o->err->msg);
         if (o->file.n)
-                buf_addf(&message, " (Git: %.*s:%u)", STR_FMT(o->file), o->line);
+                buf_addf(&message, o->desired ? " (Git: %s)" : " (it left Git: %s)",
+                         config_place_text((struct config_place){ o->file, o->line }, a).p);
         events_tell(events, &object, true, "SyncFailed", buf_str(&message));
 }
 
 void agent_events_of(struct events *events, const struct outcome *o) {
         struct event_object object = about(o->after ? o->after : o->before);
 
-        if (o->kind == OUTCOME_FAILED && o->desired && !o->mishap) {
+        if (o->kind == OUTCOME_FAILED && (o->desired || o->before) && !o->mishap) {
                 tell_failure(events, o);
                 return;
         }
@@ -93,4 +95,37 @@ void agent_events_of(struct events *events, const struct outcome *o) {
                 if (message.n)
                         events_tell(events, &object, table[i].warning, table[i].reason, buf_str(&message));
         }
+}
+
+/* As app_item.c has it of what is applied: it says nothing about the object. */
+static bool is_mishap(enum err_code code) {
+        return code == ERR_CONFLICT || code == ERR_UNREACHABLE || code == ERR_TIMEOUT || code == ERR_THROTTLED ||
+               code == ERR_GONE;
+}
+
+/* What left Git and is still there, as its deletion failed; NULL: it is in Git, or not known. */
+static const struct value *left_behind(const struct agent *agent, const struct app *app, const char *id, struct arena *a) {
+        const struct inventory_entry *e = inventory_find(app_inventory(app), str_from(id));
+        const struct cluster_kind *kind;
+        const struct live *live;
+        struct inventory_id parts;
+        struct managed owners;
+
+        if (!e || desired_find(app_desired(app), str_from(id)) || !inventory_id_split(str_from(e->id), &parts))
+                return NULL;
+        kind = cluster_find_kind(agent->cluster, (struct gvk){ parts.group, str_from(e->version), parts.kind });
+        live = kind ? cluster_find(kind, parts.namespace, parts.name) : NULL;
+        return live ? live_value(live, a, &owners) : NULL;
+}
+
+void agent_tell_outcome(struct agent *agent, const struct app *app, const struct outcome *o) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct outcome full = *o;
+
+        if (o->kind == OUTCOME_FAILED && !o->desired) {
+                full.mishap = is_mishap(o->err->code);
+                full.before = left_behind(agent, app, o->id, a);
+                full.secret = mask_is_secret(full.before);
+        }
+        agent_events_of(agent->events, &full);
 }

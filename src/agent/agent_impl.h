@@ -138,6 +138,8 @@ int entry_check_name(const struct entry *e, struct err *err);
 void entry_status(struct entry *e, struct str old_text, struct buf *out);
 /* Sends the Events that an outcome is worth. */
 void agent_events_of(struct events *events, const struct outcome *o);
+/* The same, where the outcome does not have the object: of one that could not be deleted. */
+void agent_tell_outcome(struct agent *agent, const struct app *app, const struct outcome *o);
 /* Scalers that Git wants changed with the set in force. */
 void agent_index_desired_scalers(struct agent *agent);
 /* A live one came, changed or went (`live` NULL). */

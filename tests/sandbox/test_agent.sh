@@ -78,6 +78,35 @@ an_autoscaler_keeps_what_it_scaled() {
 	[ "$(got "$deployment" spec.replicas)" -ge 4 ] || fail 'truce took the replicas back from the autoscaler'
 }
 
+# Another one's rule guards it; where it stood in Git is a file, without a line.
+what_may_not_be_deleted_is_told() {
+	local event=/api/v1/namespaces/$NS/events
+	put kept.yaml <<-YAML
+		apiVersion: v1
+		kind: ServiceAccount
+		metadata: {name: kept}
+	YAML
+	commit 'one that a rule guards'
+	wait_until 20 is "/api/v1/namespaces/$NS/serviceaccounts/kept" metadata.name kept
+	git -C "$REPO" rm -q deploy/kept.yaml
+	commit 'without it'
+	wait_until 20 grep -E 'msg="?failed"? .*at="?deploy/kept.yaml"? .*it stays' "$LOG"
+	wait_until 20 has_event "$event" 'SyncFailed kept'
+	put kept.yaml <<-YAML
+		apiVersion: v1
+		kind: ServiceAccount
+		metadata: {name: kept}
+	YAML
+	commit 'and back'
+}
+
+has_event() {
+	api GET "$1"
+	python3 -c 'import json, sys
+for e in json.load(open(sys.argv[1]))["items"]:
+    print(e["reason"], e["involvedObject"]["name"], e["message"])' "$WORK/body" | grep -F "$2"
+}
+
 what_git_no_longer_has_is_pruned() {
 	git -C "$REPO" rm -q deploy/settings.yaml
 	commit 'no settings'
@@ -87,7 +116,11 @@ what_git_no_longer_has_is_pruned() {
 	agent_stop
 }
 
-sandbox_start
+cat >"$WORK/rules.yaml" <<-YAML
+	rules:
+	- {name: guard, match: {kinds: [ServiceAccount], operations: [DELETE]}, deny: it stays}
+YAML
+sandbox_start --rules "$WORK/rules.yaml"
 run_cases a_first_sync_creates_what_git_says a_second_sync_finds_nothing_to_do an_edit_is_told_and_healed \
-	an_autoscaler_keeps_what_it_scaled what_git_no_longer_has_is_pruned
+	an_autoscaler_keeps_what_it_scaled what_may_not_be_deleted_is_told what_git_no_longer_has_is_pruned
 sandbox_end

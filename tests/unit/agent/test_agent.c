@@ -102,6 +102,41 @@ static void what_leaves_git_is_pruned_with_its_uid(void **state) {
         end(&w);
 }
 
+#define EVENTS "/api/v1/namespaces/shop/events"
+
+/* What the API server does not delete is there to be told about; a request that got lost says nothing about it. */
+static void a_deletion_that_is_refused_is_an_event(void **state) {
+        static const struct script_answer away = { .status = 429, .body = STR("{\"kind\":\"Status\",\"code\":429}") };
+        static const struct script_answer denied = {
+                .status = 403, .body = STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":\"Forbidden\","
+                                           "\"message\":\"keep-it denied the request: aHVudGVyMg== is hunter2\",\"code\":403}"),
+        };
+        struct world w;
+
+        (void)state;
+        prepare(&w, CM("a", "1") "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {password: aHVudGVyMg==}\n");
+        w.config->agent.events = true;
+        start_agent(&w);
+        loop_run_for(w.loop, A_WHILE_MS);
+        script_on(w.twin.script, KUBE_DELETE, "*/secrets/s", &away);
+        push(&w, CM("a", "1"));
+        loop_run_for(w.loop, A_WHILE_MS);
+        assert_true(script_count(w.twin.script, KUBE_DELETE, "*/secrets/s") > 0);
+        assert_int_equal(script_count(w.twin.script, KUBE_POST, EVENTS), 0);
+
+        script_on(w.twin.script, KUBE_DELETE, "*/secrets/s", &denied);
+        loop_run_for(w.loop, 10 * A_WHILE_MS);
+        assert_int_equal(script_count(w.twin.script, KUBE_POST, EVENTS), 1);
+        struct str body = script_last(w.twin.script, KUBE_POST, EVENTS)->body;
+        assert_true(str_contains(body, STR("\"reason\":\"SyncFailed\"")) && str_contains(body, STR("\"uid\":\"uid-")));
+        assert_true(str_contains(body, STR("keep-it denied the request")));
+        assert_true(str_contains(body, STR("(it left Git: app/all.yaml)")));
+        assert_false(str_contains(body, STR("hunter2")) || str_contains(body, STR("aHVudGVyMg")));
+        /* Told again it counts on. */
+        assert_in_range(script_count(w.twin.script, KUBE_PATCH, EVENTS "/*"), 1, 2 * 10);
+        end(&w);
+}
+
 static void an_empty_folder_prunes_nothing_and_says_why(void **state) {
         struct world w;
 
@@ -496,6 +531,7 @@ int main(void) {
                 cmocka_unit_test(drift_is_healed_by_the_watch),
                 cmocka_unit_test(a_deleted_object_is_made_again),
                 cmocka_unit_test(what_leaves_git_is_pruned_with_its_uid),
+                cmocka_unit_test(a_deletion_that_is_refused_is_an_event),
                 cmocka_unit_test(an_empty_folder_prunes_nothing_and_says_why),
                 cmocka_unit_test(a_broken_commit_leaves_the_last_good_one_in_force),
                 cmocka_unit_test(a_commit_that_could_not_be_read_is_tried_again),
