@@ -187,7 +187,7 @@ void entry_status(struct entry *e, struct str old_text, struct buf *out) {
                 add_in_force(&b, e, old, a);
         else
                 add_last(&b, old);
-        add_text(&b, a, "applied", app_applies(e->app) && e->revision.count ? e->revision.text : app_applied_commit(old));
+        add_text(&b, a, "applied", app_has_applied(e->app) && e->revision.count ? e->revision.text : app_applied_commit(old));
         add_text(&b, a, "sync", str_from(words[agent_sync_status(e->agent, e->app)]));
         add_error(&b, a, &e->err);
         add_config(&b, a, e->agent);

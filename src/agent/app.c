@@ -23,11 +23,11 @@ struct app *app_new(const struct app_env *env, const struct config_app *config) 
         app->options = (struct app_sync_options){ .prune = config->prune, .allow_empty = config->allow_empty,
                                                   .prune_max_count = -1, .no_prune_budget = !env->agent->prune_budget };
         app->store = store_app_new(env->store, config->instance);
+        store_on_slow(app->store, APP_SLOW_MS, app_tell_slow, app);
         app->items = map_new(item_free);
         app->types = types_new(env->cluster);
         app->pump = loop_timer_new(env->loop, pump, app);
         app->retry = loop_timer_new(env->loop, app_retry_due, app);
-        app->slow = loop_timer_new(env->loop, app_tell_slow, app);
         app->status = buf_make(STORE_MAX_STATUS_BYTES);
         app_health_new(app);
         app->ignore_uses = mem_zalloc((config->ignores.count + 1) * sizeof *app->ignore_uses);
@@ -46,7 +46,6 @@ void app_free(struct app *app) {
         store_app_free(app->store);
         loop_timer_free(app->pump);
         loop_timer_free(app->retry);
-        loop_timer_free(app->slow);
         app_health_free(app);
         types_free(app->types);
         inventory_free(app->inventory);
@@ -240,6 +239,17 @@ static void note_all_again(struct app *app) {
         }
 }
 
+/* What an earlier process gave up may still arrive. */
+static void note_strays(struct app *app) {
+        size_t count;
+        _cleanup_(mem_freep) struct inventory_entry **list = inventory_sorted(app->inventory, &count);
+
+        for (size_t i = 0; i < count; i++) {
+                if (list[i]->flags & INVENTORY_PENDING)
+                        list[i]->stray_until_ms = loop_now_ms(app->env.loop) + APP_STRAY_MS;
+        }
+}
+
 static void loaded(void *ctx, struct inventory *inv, const struct err *err) {
         struct app *app = ctx;
 
@@ -252,6 +262,7 @@ static void loaded(void *ctx, struct inventory *inv, const struct err *err) {
         app->err.code = 0;
         inventory_free(app->inventory);
         app->inventory = inv;
+        note_strays(app);
         app_recall_health(app);
         look_only_again(app);
         note_all_again(app);
@@ -358,14 +369,16 @@ static void settle(struct app *app) {
                         return;
         }
         app->settled = true;
+        told_clear(&app->told_slow);
         app_tell_idle_ignores(app);
         if (!app->acted_on)
                 forget_previous(app);
         app->env.hooks.settled(app->env.ctx, app, app->prune_err.code ? &app->prune_err : NULL);
 }
 
-/* As far as it goes without an answer, an event or a time that is still to come. */
-static void go_on(struct app *app) {
+static void pump(void *ctx) {
+        struct app *app = ctx;
+
         if (app->barred || (!app->desired && !app->wanted) || app->loading || store_is_busy(app->store) ||
             app->namespace_op || !inventory_is_at_hand(app))
                 return;
@@ -401,13 +414,6 @@ static void go_on(struct app *app) {
                 app->observed = true;
                 app->env.hooks.observed(app->env.ctx, app);
         }
-}
-
-static void pump(void *ctx) {
-        struct app *app = ctx;
-
-        go_on(app);
-        app_watch_answers(app);
 }
 
 /* --- events ----------------------------------------------------------------------------------------------------- */

@@ -309,6 +309,8 @@ bool app_is_given_up(const struct app *app);
 bool app_tells_health(const struct app *app);
 /* Stores what the status says of health. False: that is stored. Else it is settled again when it is. */
 bool app_save_health(struct app *app);
+/* Whether all of the commit in force was applied, what left Git being gone. */
+bool app_has_applied(const struct app *app);
 /* For judge_new(). */
 extern const struct judge_hooks app_judge_hooks;
 

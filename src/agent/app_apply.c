@@ -29,12 +29,9 @@ void app_tell_slow(void *ctx) {
         app_tell_waiting(app, &app->told_slow, "the API server to answer");
 }
 
-void app_watch_answers(struct app *app) {
-        if (store_is_busy(app->store) || app->namespace_op || app->looks || app->censuses ||
-            app_prune_awaits_answer(app->prune))
-                loop_timer_start(app->slow, APP_SLOW_MS);
-        else
-                loop_timer_stop(app->slow);
+struct kube_op *app_sent(struct app *app, struct kube_op *call) {
+        kube_op_tell_slow(call, APP_SLOW_MS, app_tell_slow, app);
+        return call;
 }
 
 /* --- step: apply ------------------------------------------------------------------------------------------------ */

@@ -6,6 +6,10 @@ bool app_is_settled(const struct app *app) {
         return app->settled;
 }
 
+bool app_has_applied(const struct app *app) {
+        return app_applies(app) && !app->prune;
+}
+
 bool app_is_observed(const struct app *app) {
         return app->settled && app->awaited == 0;
 }

@@ -184,6 +184,7 @@ static void list(struct census_kind *k, const struct kube_resource *r, struct st
         k->kind = str_dup(r->kind);
         k->census->app->counts.requests++;
         k->list = kube_list_start(k->census->app->env.client, &spec, &handler, k);
+        kube_list_tell_slow(k->list, APP_SLOW_MS, app_tell_slow, k->census->app);
 }
 
 static void start(struct app *app, const char *id) {

@@ -397,14 +397,20 @@ bool app_health_is_awaited(struct app *app) {
         return true;
 }
 
-/* What is not settled stores its status when it is. */
+/* What is not settled stores its status when it is, but for a deletion, which a finalizer may hold up for ever. */
 static void save_due(void *ctx) {
         struct app *app = ctx;
+        bool at_rest = app->settled || app->prune;
 
         app->health.due = true;
-        if (app->settled && says_something_new(app))
+        if (at_rest && says_something_new(app))
                 app_save_status(app);
-        app->health.due &= !app->settled;
+        app->health.due &= !at_rest;
+}
+
+void app_store_soon(struct app *app) {
+        if (!app->env.one_shot && !loop_timer_is_running(app->health.save))
+                loop_timer_start(app->health.save, HEALTH_SAVE_MS);
 }
 
 void app_recall_health(struct app *app) {
@@ -429,8 +435,7 @@ static void tell_now(void *ctx) {
 
         note_known(app);
         app->env.hooks.health(app->env.ctx, app);
-        if (!app->env.one_shot && !loop_timer_is_running(app->health.save))
-                loop_timer_start(app->health.save, HEALTH_SAVE_MS);
+        app_store_soon(app);
 }
 
 void app_health_new(struct app *app) {

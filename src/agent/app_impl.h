@@ -168,7 +168,6 @@ struct app {
         int64_t forget_at_ms;     /* when creations that may be under way count as lost; 0: there are none */
         struct told told_crd;         /* the CRD that is waited for */
         struct told told_slow;        /* answers that are waited for */
-        struct loop_timer *slow;      /* runs while one is that no op waits for */
         struct prune_run *prune;      /* while deletions go on */
         struct census *censuses;      /* under way */
         struct map *census_texts;     /* id of a Namespace that is to go → what goes with it; NULL: none was asked about */
@@ -223,6 +222,8 @@ void item_look_or_heal(struct item *item);
  * An apply of it was given up, and may arrive all the same. Where the live object is then what that apply makes of it, it is no
  * drift, and put right without self-heal, too.
  */
+/* What a kube-apiserver may take for a request (--request-timeout), whether somebody waits or not. */
+#define APP_STRAY_MS 60000
 void item_note_stray(struct item *item, const struct value *body, struct arena *scratch);
 /*
  * What fails is not tried with every change of its status, only after a pause that grows with the failures: also what
@@ -360,10 +361,12 @@ void item_want_storage_class(struct item *item, const struct live *live);
 void item_count_health(struct item *item);
 void item_forget_health(struct item *item);
 
+/* The status is stored in a while, when it says something new. */
+void app_store_soon(struct app *app);
+
 /* Deletions. app_prune_start() gives false when there is nothing to delete (kept ones are told to the hooks). */
 bool app_prune_start(struct app *app);
 void app_prune_free(struct prune_run *run);
-bool app_prune_awaits_answer(const struct prune_run *run);
 /* A live object that may be among those to go changed. */
 void app_prune_live_changed(struct app *app, struct str id, const struct live *live);
 /* What others want or have is another by now, or may be: what was not pruned for their sake is judged again. */
@@ -411,11 +414,11 @@ struct inventory_entry *app_entry(const struct app *app, struct str id);
 
 /* Tells what is waited for: when it is another thing than before, and as a reminder once a minute. */
 void app_tell_waiting(struct app *app, struct told *told, const char *what);
-/* An answer that takes longer is told, not ended: the transport has a deadline of its own. */
+/* Of each request of the application: an answer that takes long is told, not ended: the transport has a deadline of its own. */
 #define APP_SLOW_MS 5000
 void app_tell_slow(void *app);
-/* After each step of pump or prune: what is waited for besides the ops' answers, which watch theirs themselves. */
-void app_watch_answers(struct app *app);
+/* Gives back the call. */
+struct kube_op *app_sent(struct app *app, struct kube_op *call);
 void told_clear(struct told *told);
 
 #endif

@@ -11,7 +11,6 @@
 
 #define SPREAD_MS 1000
 #define REPORT_MAX_BYTES (16 * 1024)
-#define STRAY_MS 60000 /* what a kube-apiserver may take for a request (--request-timeout), whether somebody waits or not */
 
 void item_free(void *p) {
         struct item *item = p;
@@ -257,7 +256,10 @@ void item_note_stray(struct item *item, const struct value *body, struct arena *
         free(item->stray);
         item->stray = str_dup(value_canonical(scratch, body));
         item->stray_desired = desired_hash(item);
-        item->stray_until_ms = loop_now_ms(item->app->env.loop) + STRAY_MS;
+        item->stray_until_ms = loop_now_ms(item->app->env.loop) + APP_STRAY_MS;
+        struct inventory_entry *e = app_entry(item->app, item->desired->id);
+        if (e)
+                e->stray_until_ms = item->stray_until_ms;
 }
 
 /* One that says what Git says now undoes nothing. */

@@ -94,7 +94,7 @@ static void begin_look(struct app *app, struct cluster_kind *kind, struct str id
         object_key_from_id(id, &key);
         struct kube_location at = kube_resource_location(cluster_kind_resource(kind), key.namespace, key.name);
         app->counts.requests++;
-        look->call = kube_client_get(app->env.client, &at, 0, done, look);
+        look->call = app_sent(app, kube_client_get(app->env.client, &at, 0, done, look));
 }
 
 static void looked_at(void *ctx, const struct kube_result *result) {
@@ -396,9 +396,9 @@ bool app_namespace_is_ready(struct app *app) {
                                      "\"resourceVersion\":\"1\"}}", STR_FMT(ns));
         app->counts.requests++;
         if (looks) {
-                app->namespace_op = kube_client_get(app->env.client, &at, 0, namespace_looked_at, app);
+                app->namespace_op = app_sent(app, kube_client_get(app->env.client, &at, 0, namespace_looked_at, app));
                 return false;
         }
-        app->namespace_op = kube_client_apply(app->env.client, &at, body, &how, namespace_answered, app);
+        app->namespace_op = app_sent(app, kube_client_apply(app->env.client, &at, body, &how, namespace_answered, app));
         return false;
 }

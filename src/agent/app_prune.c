@@ -57,14 +57,6 @@ void app_prune_free(struct prune_run *run) {
         free(run);
 }
 
-bool app_prune_awaits_answer(const struct prune_run *run) {
-        for (size_t i = 0; run && i < run->count; i++) {
-                if (run->victims[i].call)
-                        return true;
-        }
-        return false;
-}
-
 /* --- the plan's input ------------------------------------------------------------------------------------------- */
 
 bool app_has_controller(const struct value *object) {
@@ -165,6 +157,31 @@ static void later(struct prune_run *run, int64_t ms) {
         loop_timer_start(run->timer, ms);
 }
 
+static void await_arrival(struct app *app, int64_t until_ms) {
+        if (app->forget_at_ms < until_ms)
+                app->forget_at_ms = until_ms;
+        app_wake(app, until_ms);
+}
+
+static void bury(struct app *app, struct inventory_entry *e) {
+        if (e->flags & INVENTORY_TOMBSTONE)
+                return;
+        e->flags |= INVENTORY_TOMBSTONE;
+        e->buried = true;
+        app->inventory_dirty = true;
+}
+
+/* An apply that was given up may arrive behind the deletion, and makes it anew: it is looked for when that cannot be any more. */
+static bool may_come_again(struct app *app, struct inventory_entry *e) {
+        if (!e || e->stray_until_ms <= loop_now_ms(app->env.loop))
+                return false;
+        free(TAKE_PTR(e->uid));
+        e->flags |= INVENTORY_PENDING;
+        bury(app, e);
+        await_arrival(app, e->stray_until_ms);
+        return true;
+}
+
 static void gone(struct victim *v) {
         struct app *app = v->run->app;
         const char *census = app_census_of(app, v->id);
@@ -174,7 +191,8 @@ static void gone(struct victim *v) {
         v->state = VICTIM_GONE;
         app->counts.pruned++;
         tell(app, OUTCOME_PRUNED, v->id, census ? census : "", NULL);
-        inventory_remove(app->inventory, str_from(v->id));
+        if (!may_come_again(app, app_entry(app, str_from(v->id))))
+                inventory_remove(app->inventory, str_from(v->id));
         app->inventory_dirty = true;
         failpoint("mid-prune");
         later(v->run, 0);
@@ -215,6 +233,7 @@ static const struct live *live_of(const struct victim *v) {
 static void wait_for(struct victim *v, int64_t ms) {
         v->due_ms = loop_now_ms(v->run->app->env.loop) + ms;
         later(v->run, ms);
+        app_store_soon(v->run->app);
 }
 
 /* Said before it is done. */
@@ -284,7 +303,7 @@ static void look(struct victim *v) {
                 return;
         }
         v->run->app->counts.requests++;
-        v->call = kube_client_get(v->run->app->env.client, &at, 0, looked, v);
+        v->call = app_sent(v->run->app, kube_client_get(v->run->app->env.client, &at, 0, looked, v));
 }
 
 static void deleted(void *ctx, const struct kube_result *result) {
@@ -339,13 +358,19 @@ static void delete(struct victim *v) {
         v->uid = str_dup(str_from(live->uid));
         v->state = VICTIM_ASKED;
         v->left_watch = false;
+        if (live->deleting) {
+                v->state = VICTIM_GOING;
+                tell_blockers(v, live);
+                wait_for(v, PRUNE_POLL_MS);
+                return;
+        }
         if (app_census_of(app, v->id))
                 tell_leaving(v);
         app->counts.requests++;
         app->counts.writes++;
         struct kube_delete how = { .uid = str_from(v->uid), .resource_version = str_from(live->rv),
                                    .propagation = KUBE_PROPAGATION_BACKGROUND };
-        v->call = kube_client_delete(app->env.client, &at, &how, deleted, v);
+        v->call = app_sent(app, kube_client_delete(app->env.client, &at, &how, deleted, v));
 }
 
 static void step(struct victim *v, int64_t now_ms) {
@@ -392,7 +417,6 @@ static void go_on(void *ctx) {
                 if (run->victims[i].stage == run->stage)
                         step(&run->victims[i], now_ms);
         }
-        app_watch_answers(run->app);
 }
 
 static void judge_all_again(struct app *app) {
@@ -446,20 +470,13 @@ static void begin_run(struct app *app, const struct prune_plan *plan) {
 static bool may_arrive(struct app *app, const struct inventory_entry *e) {
         int64_t until_ms = app->set_ms + PRUNE_ARRIVAL_MS;
 
+        if (e->stray_until_ms > until_ms)
+                until_ms = e->stray_until_ms;
         if (!(e->flags & INVENTORY_PENDING) || until_ms <= loop_now_ms(app->env.loop) ||
-            ((e->flags & INVENTORY_TOMBSTONE) && !e->buried))
+            ((e->flags & INVENTORY_TOMBSTONE) && !e->buried && !e->stray_until_ms))
                 return false;
-        app->forget_at_ms = until_ms;
-        app_wake(app, until_ms);
+        await_arrival(app, until_ms);
         return true;
-}
-
-static void bury(struct app *app, struct inventory_entry *e) {
-        if (e->flags & INVENTORY_TOMBSTONE)
-                return;
-        e->flags |= INVENTORY_TOMBSTONE;
-        e->buried = true;
-        app->inventory_dirty = true;
 }
 
 static void keep(struct app *app, struct inventory_entry *e, enum prune_verdict verdict) {

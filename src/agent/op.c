@@ -35,12 +35,7 @@ void op_free(struct op *op) {
 }
 
 static void again_now(void *ctx) {
-        struct op *op = ctx;
-
-        if (op->call)
-                app_tell_slow(op->app);
-        else
-                op_get(op);
+        op_get(ctx);
 }
 
 /* Another application of this agent that wants the object and comes first; they would overwrite each other for ever. */

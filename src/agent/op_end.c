@@ -154,6 +154,13 @@ static bool same_text(const char *a, struct str b) {
         return a ? str_eqc(b, a) : b.n == 0;
 }
 
+/* An apply that was given up may still arrive, and make the object anew when it was deleted meanwhile. */
+static bool is_stray_about(const struct op *op) {
+        const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
+
+        return e && e->stray_until_ms > loop_now_ms(op->app->env.loop);
+}
+
 static unsigned flags_now(const struct op *op, unsigned old) {
         unsigned flags = old & INVENTORY_ADOPTED;
 
@@ -163,6 +170,8 @@ static unsigned flags_now(const struct op *op, unsigned old) {
                 flags |= INVENTORY_ALONG;
         if (op->decision.has_scaler || hold_runs(op))
                 flags |= INVENTORY_SCALED;
+        if (is_stray_about(op))
+                flags |= INVENTORY_PENDING;
         return flags;
 }
 

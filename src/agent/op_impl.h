@@ -19,7 +19,7 @@ struct op {
         struct cluster_kind *kind;
         struct kube_op *call;
         char *asked_rv;            /* of the object in the cache when it was asked for; NULL: it was not there */
-        struct loop_timer *again;  /* begins a round after a lost race; during a request: it takes long */
+        struct loop_timer *again;  /* begins a round after a lost race */
         struct arena *arena;       /* of this round */
         struct ignore_search *ignoring; /* jq programs are asked; in the arena */
         void (*go_on)(struct op *op, const struct err *unknown); /* then */

@@ -13,8 +13,7 @@
 
 /* A request is under way. */
 static void sent(struct op *op, struct kube_op *call) {
-        op->call = call;
-        loop_timer_start(op->again, APP_SLOW_MS);
+        op->call = app_sent(op->app, call);
 }
 
 static struct kube_location location(const struct op *op) {

@@ -46,6 +46,10 @@ struct store_app {
         struct loop_timer *later; /* ends a save that needed no request, in a later turn */
         void (*saved)(void *ctx, const struct err *err);
         void *ctx;
+        /* what takes long */
+        int64_t slow_ms;
+        void (*slow)(void *ctx); /* NULL: nobody is told */
+        void *slow_ctx;
 };
 
 struct store *store_new(struct loop *l, struct kube_client *c, struct str namespace, struct str installation) {
@@ -233,6 +237,12 @@ struct store_app *store_app_new(struct store *s, struct str application) {
         return a;
 }
 
+void store_on_slow(struct store_app *a, int64_t after_ms, void (*slow)(void *ctx), void *ctx) {
+        a->slow_ms = after_ms;
+        a->slow = slow;
+        a->slow_ctx = ctx;
+}
+
 void store_app_free(struct store_app *a) {
         if (!a)
                 return;
@@ -351,9 +361,16 @@ void store_load(struct store_app *a, void (*done)(void *ctx, struct inventory *i
         a->loaded = done;
         a->ctx = ctx;
         a->list = kube_list_start(a->store->client, &spec, &handler, a);
+        if (a->slow)
+                kube_list_tell_slow(a->list, a->slow_ms, a->slow, a->slow_ctx);
 }
 
 static void save_next(struct store_app *a);
+
+static void sent(struct store_app *a) {
+        if (a->slow)
+                kube_op_tell_slow(a->op, a->slow_ms, a->slow, a->slow_ctx);
+}
 
 static void finish_save(struct store_app *a, const struct err *err) {
         for (unsigned i = 0; i < INVENTORY_MAX_SHARDS; i++)
@@ -413,6 +430,7 @@ static void shard_saved(void *ctx, const struct kube_result *result) {
         a->op = NULL;
         if (result->status.namespace_missing && !a->made_namespace) {
                 create_namespace(a->store, &a->op, save_namespace_created, a);
+                sent(a);
                 return;
         }
         if (err.code == ERR_NOTFOUND && !result->status.namespace_missing && forget_shards(a)) {
@@ -466,6 +484,7 @@ static void write_shard(struct store_app *a, unsigned shard) {
                 a->op = kube_client_patch(a->store->client, &at, KUBE_PATCH_MERGE, buf_str(&body), &plain_write, shard_saved, a);
         else
                 a->op = kube_client_create(a->store->client, &at, buf_str(&body), &plain_write, shard_saved, a);
+        sent(a);
 }
 
 /* A text that is empty is one that stays as it is stored. */

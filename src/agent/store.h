@@ -44,6 +44,8 @@ const struct hash_key *store_key(const struct store *s);
 /* One application's stored inventory, and what is needed to write it again. */
 struct store_app;
 struct store_app *store_app_new(struct store *s, struct str application);
+/* slow() runs for each request, and for each load, that takes longer than `after_ms`. Without it nobody is told. */
+void store_on_slow(struct store_app *a, int64_t after_ms, void (*slow)(void *ctx), void *ctx);
 void store_app_free(struct store_app *a);
 DEFINE_CLEANUP(struct store_app *, store_app_free)
 

@@ -55,6 +55,7 @@ void kube_task_add(struct kube_client *c, struct kube_task *task) {
 }
 
 void kube_task_remove(struct kube_client *c, struct kube_task *task) {
+        loop_timer_free(TAKE_PTR(task->slow));
         if (task->prev)
                 task->prev->next = task->next;
         else
@@ -160,6 +161,16 @@ static void op_abort(struct kube_task *task) {
 void kube_op_cancel(struct kube_op *op) {
         if (op)
                 op_abort(&op->task);
+}
+
+void kube_task_tell_slow(struct kube_client *c, struct kube_task *task, int64_t after_ms, void (*tell)(void *ctx), void *ctx) {
+        loop_timer_free(task->slow);
+        task->slow = loop_timer_new(c->loop, tell, ctx);
+        loop_timer_start(task->slow, after_ms);
+}
+
+void kube_op_tell_slow(struct kube_op *op, int64_t after_ms, void (*tell)(void *ctx), void *ctx) {
+        kube_task_tell_slow(op->client, &op->task, after_ms, tell, ctx);
 }
 
 /* An unexplained failure can be looked up in the server's audit log. */

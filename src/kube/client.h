@@ -103,4 +103,8 @@ struct kube_op *kube_client_delete(struct kube_client *c, const struct kube_loca
  * done(). NULL is fine. */
 void kube_op_cancel(struct kube_op *op);
 
+/* tell() runs once when done() did not within `after_ms` from now, whatever was tried again meanwhile. It must not cancel the
+ * op. Who asked before is not told. */
+void kube_op_tell_slow(struct kube_op *op, int64_t after_ms, void (*tell)(void *ctx), void *ctx);
+
 #endif

@@ -15,6 +15,7 @@
 struct kube_task {
         struct kube_task *prev, *next;
         void (*abort)(struct kube_task *task);
+        struct loop_timer *slow; /* tells that it takes long; NULL: nobody asked */
 };
 
 struct kube_client {
@@ -28,6 +29,7 @@ struct kube_client {
 
 void kube_task_add(struct kube_client *c, struct kube_task *task);
 void kube_task_remove(struct kube_client *c, struct kube_task *task);
+void kube_task_tell_slow(struct kube_client *c, struct kube_task *task, int64_t after_ms, void (*tell)(void *ctx), void *ctx);
 
 /* Tells the hook what is new in a reply's warnings. */
 void kube_client_note_warnings(struct kube_client *c, struct str warnings);

@@ -48,6 +48,10 @@ void kube_list_cancel(struct kube_list *l) {
                 list_abort(&l->task);
 }
 
+void kube_list_tell_slow(struct kube_list *l, int64_t after_ms, void (*tell)(void *ctx), void *ctx) {
+        kube_task_tell_slow(l->client, &l->task, after_ms, tell, ctx);
+}
+
 /* The list leaves the client first: done() may free the client. */
 static void list_end(struct kube_list *l, struct str rv, const struct kube_status *status, const struct err *err) {
         static const struct kube_status nothing = { 0 };

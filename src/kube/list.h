@@ -54,4 +54,7 @@ struct kube_list *kube_list_start(struct kube_client *c, const struct kube_list_
 /* No callback runs after it. Not after done() began. NULL is fine. */
 void kube_list_cancel(struct kube_list *l);
 
+/* As kube_op_tell_slow(): of all pages together. */
+void kube_list_tell_slow(struct kube_list *l, int64_t after_ms, void (*tell)(void *ctx), void *ctx);
+
 #endif

@@ -131,7 +131,7 @@ void check_request(struct check *c, const struct sandbox_request *req, bool is_w
         const struct value *body = NULL;
 
         if (c->quiet && !is_watch)
-                world_fail(c->world, "a request without need: nothing has changed for a minute");
+                world_fail(c->world, "a request without need: nothing has changed for more than a minute");
         check_words_shown(c, "a path", req->path);
         if (req->method == KUBE_GET)
                 return;

@@ -15,7 +15,7 @@
 #include "twins.h"
 
 #define START_WALL_MS INT64_C(1800000000000)
-#define CALM_MS (60 * INT64_C(1000))
+#define CALM_MS (75 * INT64_C(1000)) /* for a minute an apply that was given up may arrive, and is looked for then */
 #define QUIET_MS (10 * 60 * INT64_C(1000))
 #define WAIT_MAX_MS (3600 * INT64_C(1000)) /* for "after: synced" */
 #define CALM_MAX_MS (24 * 3600 * INT64_C(1000)) /* faults that never end are no calm either */
