@@ -97,12 +97,6 @@ void agent_events_of(struct events *events, const struct outcome *o) {
         }
 }
 
-/* As app_item.c has it of what is applied: it says nothing about the object. */
-static bool is_mishap(enum err_code code) {
-        return code == ERR_CONFLICT || code == ERR_UNREACHABLE || code == ERR_TIMEOUT || code == ERR_THROTTLED ||
-               code == ERR_GONE;
-}
-
 /* What left Git and is still there, as its deletion failed; NULL: it is in Git, or not known. */
 static const struct value *left_behind(const struct agent *agent, const struct app *app, const char *id, struct arena *a) {
         const struct inventory_entry *e = inventory_find(app_inventory(app), str_from(id));
@@ -123,7 +117,7 @@ void agent_tell_outcome(struct agent *agent, const struct app *app, const struct
         struct outcome full = *o;
 
         if (o->kind == OUTCOME_FAILED && !o->desired) {
-                full.mishap = is_mishap(o->err->code);
+                full.mishap = app_is_mishap(o->err->code);
                 full.before = left_behind(agent, app, o->id, a);
                 full.secret = mask_is_secret(full.before);
         }

@@ -309,6 +309,8 @@ bool app_is_given_up(const struct app *app);
 bool app_tells_health(const struct app *app);
 /* Stores what the status says of health. False: that is stored. Else it is settled again when it is. */
 bool app_save_health(struct app *app);
+/* The request got lost, or lost a race: it says nothing about the object, and is tried again soon and without end. */
+bool app_is_mishap(enum err_code code);
 /* Whether all of the commit in force was applied, what left Git being gone. */
 bool app_has_applied(const struct app *app);
 /* For judge_new(). */

@@ -218,12 +218,12 @@ void item_finish_unstarted(struct item *item, enum item_state state, enum outcom
                            const char *reason);
 /* Says whether the next op on it may write: without self-heal drift is only looked at. */
 void item_look_or_heal(struct item *item);
+/* What a kube-apiserver may take for a request (--request-timeout), whether somebody waits or not. */
+#define APP_STRAY_MS 60000
 /*
  * An apply of it was given up, and may arrive all the same. Where the live object is then what that apply makes of it, it is no
  * drift, and put right without self-heal, too.
  */
-/* What a kube-apiserver may take for a request (--request-timeout), whether somebody waits or not. */
-#define APP_STRAY_MS 60000
 void item_note_stray(struct item *item, const struct value *body, struct arena *scratch);
 /*
  * What fails is not tried with every change of its status, only after a pause that grows with the failures: also what

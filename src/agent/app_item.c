@@ -183,8 +183,7 @@ void item_keep_notes(struct item *item, const struct outcome *outcome) {
                 item->kept = buf_take(&kept);
 }
 
-/* The request got lost, or lost a race: it says nothing about the object, and is tried again soon and without end. */
-static bool is_mishap(int code) {
+bool app_is_mishap(enum err_code code) {
         return code == ERR_CONFLICT || code == ERR_UNREACHABLE || code == ERR_TIMEOUT || code == ERR_THROTTLED ||
                code == ERR_GONE;
 }
@@ -194,7 +193,7 @@ static void schedule_retry(struct item *item, const struct err *err) {
         struct app *app = item->app;
         const struct config_retry *retry = &app->config->retry;
         struct backoff slow = { retry->first_ms, (double)retry->factor, retry->max_ms };
-        bool mishap = is_mishap(err->code);
+        bool mishap = app_is_mishap(err->code);
 
         item->attempts++;
         item->retry_at_ms = 0;
@@ -310,7 +309,7 @@ void item_finish(struct item *item, enum item_state state, const struct outcome 
         item->ended_ms = loop_now_ms(app->env.loop);
         o.retry_in_ms = -1;
         if (state == ITEM_FAILED || state == ITEM_REFUSED) {
-                o.mishap = is_mishap(err->code);
+                o.mishap = app_is_mishap(err->code);
                 schedule_retry(item, err);
                 if (item->retry_at_ms)
                         o.retry_in_ms = item->retry_at_ms - loop_now_ms(app->env.loop);

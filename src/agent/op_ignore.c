@@ -59,7 +59,7 @@ static void on_found(void *ctx, const struct err *err) {
 static struct str place_of(const struct op *op) {
         const struct desired *d = op->item->desired;
 
-        return arena_strf(op->arena, "%.*s:%u", STR_FMT(d->file), d->line);
+        return config_place_text((struct config_place){ d->file, d->line }, op->arena);
 }
 
 void op_ignore(struct op *op, void (*go_on)(struct op *op, const struct err *err)) {
