@@ -239,12 +239,12 @@ static void note_all_again(struct app *app) {
         }
 }
 
-/* What an earlier process gave up may still arrive. */
+/* What an earlier process gave up may still arrive. One that ends at once waits for nothing; the next one looks again. */
 static void note_strays(struct app *app) {
         size_t count;
         _cleanup_(mem_freep) struct inventory_entry **list = inventory_sorted(app->inventory, &count);
 
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count && !app->env.one_shot; i++) {
                 if (list[i]->flags & INVENTORY_PENDING)
                         list[i]->stray_until_ms = loop_now_ms(app->env.loop) + APP_STRAY_MS;
         }
