@@ -50,6 +50,8 @@ static const struct clause group_clauses[] = {
         { "why", CLAUSE_QUOTED, offsetof(struct group_restarts, why) },
 };
 
+#define WHY_CLAUSES 1 /* at the end: for people, and the first to go where room is short */
+
 struct group_memory group_memory_unknown(void) {
         return (struct group_memory){ .partition = -1, .groups = -1, .replicas = -1 };
 }
@@ -109,36 +111,53 @@ static bool matters(const struct group_restarts *r) {
         return r->spent || r->streak || r->yields || r->waiting_ms;
 }
 
-static bool add_group(struct buf *out, const struct group_restarts *r) {
+static bool add_group(struct buf *out, const struct group_restarts *r, size_t clauses) {
         size_t before = out->n;
 
         buf_addf(out, "; group %" PRId32 ": ", r->group);
-        add_clauses(out, group_clauses, ARRAY_LEN(group_clauses), r);
+        add_clauses(out, group_clauses, clauses, r);
         if (out->n <= GROUP_MEMORY_MAX_BYTES)
                 return true;
         buf_truncate(out, before);
         return false;
 }
 
-struct str group_memory_text(const struct group_memory *m, struct arena *a) {
-        _cleanup_(buf_done) struct buf out = buf_make(2 * (size_t)GROUP_MEMORY_MAX_BYTES);
-        size_t written = 0, important = 0;
+static size_t count_important(const struct group_memory *m) {
+        size_t important = 0;
 
-        add_clauses(&out, set_clauses, ARRAY_LEN(set_clauses), m);
-        for (size_t i = 0; i < m->absent_count; i++)
-                buf_addf(&out, "%s%" PRId32, i ? " " : ", absent ", m->absent[i]);
         for (size_t i = 0; i < m->restart_count; i++)
                 important += matters(&m->restarts[i]);
-        size_t spare = important < GROUP_MEMORY_MAX_GROUPS ? GROUP_MEMORY_MAX_GROUPS - important : 0;
+        return important;
+}
+
+/* Those that matter, and `spare` others, with so many of their clauses. False: there is no room for all of them. */
+static bool add_groups(struct buf *out, const struct group_memory *m, size_t spare, size_t clauses) {
+        size_t written = 0;
+
         for (size_t i = 0; i < m->restart_count && written < GROUP_MEMORY_MAX_GROUPS; i++) {
                 const struct group_restarts *r = &m->restarts[i];
 
                 if (is_empty(r) || (!matters(r) && !spare))
                         continue;
-                if (!add_group(&out, r))
-                        break;
+                if (!add_group(out, r, clauses))
+                        return false;
                 spare -= !matters(r);
                 written++;
+        }
+        return true;
+}
+
+struct str group_memory_text(const struct group_memory *m, struct arena *a) {
+        _cleanup_(buf_done) struct buf out = buf_make(2 * (size_t)GROUP_MEMORY_MAX_BYTES);
+        size_t important = count_important(m);
+
+        add_clauses(&out, set_clauses, ARRAY_LEN(set_clauses), m);
+        for (size_t i = 0; i < m->absent_count; i++)
+                buf_addf(&out, "%s%" PRId32, i ? " " : ", absent ", m->absent[i]);
+        size_t before = out.n, spare = important < GROUP_MEMORY_MAX_GROUPS ? GROUP_MEMORY_MAX_GROUPS - important : 0;
+        if (!add_groups(&out, m, spare, ARRAY_LEN(group_clauses))) {
+                buf_truncate(&out, before);
+                add_groups(&out, m, 0, ARRAY_LEN(group_clauses) - WHY_CLAUSES);
         }
         return arena_str(a, buf_str(&out));
 }

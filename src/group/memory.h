@@ -13,7 +13,7 @@
  * Lost or unreadable memory never leads to a deletion: see plan_memory.c and rollout.h.
  *
  * Limits: GROUP_MEMORY_MAX_GROUPS groups are remembered, the text is at most GROUP_MEMORY_MAX_BYTES long; what matters
- * least is dropped.
+ * least is dropped: where room is short the reasons, and what decides nothing now.
  *
  * Thread rule: plain data in an arena.
  */

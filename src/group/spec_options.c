@@ -6,6 +6,8 @@
 #define SECOND_MS INT64_C(1000)
 #define MINUTE_MS (60 * SECOND_MS)
 
+#define RESET_MAX_BYTES 256
+
 static void bad(const struct fields *in, const char *key, const char *text) {
         struct str path = arena_strf(in->a, "%.*s[%s]", STR_FMT(in->path), key);
 
@@ -44,6 +46,16 @@ static bool read_victims(const struct fields *in, const char *key) {
         return str_eqc(text, "broken-first");
 }
 
+/* It is remembered in the status, beside much else. */
+static struct str read_reset(const struct fields *in, const char *key) {
+        struct str text = value_text(fields_get(in, key));
+
+        if (text.n <= RESET_MAX_BYTES)
+                return arena_str(in->a, text);
+        bad(in, key, "must have 256 bytes at most");
+        return STR("");
+}
+
 struct group_options group_options_read(const struct fields *annotations) {
         return (struct group_options){
                 .victims_by_health = read_victims(annotations, "truce.dev/scale-down"),
@@ -51,7 +63,6 @@ struct group_options group_options_read(const struct fields *annotations) {
                 .unreachable_ms = read_duration(annotations, "truce.dev/unreachable-timeout", MINUTE_MS),
                 .stuck_ms = read_duration(annotations, "truce.dev/termination-timeout", 10 * MINUTE_MS),
                 .max_restarts = read_budget(annotations, "truce.dev/max-group-restarts"),
-                .budget_reset =
-                        arena_str(annotations->a, value_text(fields_get(annotations, "truce.dev/reset-restarts"))),
+                .budget_reset = read_reset(annotations, "truce.dev/reset-restarts"),
         };
 }

@@ -122,6 +122,26 @@ static void nothing_of_it_borrows_from_the_object(void **state) {
         assert_true(str_eqc(value_canonical(a, s.labels), "{\"a\":\"b\"}"));
 }
 
+static void what_is_remembered_of_an_annotation_is_short(void **state) {
+        static const char text[] = "{\"metadata\":{\"name\":\"demo\",\"namespace\":\"shop\",\"annotations\":{"
+                                   "\"truce.dev/reset-restarts\":\"%0*d\"}},\"spec\":{\"leaderWorkerTemplate\":{"
+                                   "\"workerTemplate\":{\"spec\":{\"containers\":[{}]}}}}}";
+        const struct value *object = NULL;
+        struct group_problems problems;
+        struct group_spec s;
+
+        (void)state;
+        assert_int_equal(json_parse(arena_strf(a, text, 256, 0), a, &object, NULL), 0);
+        assert_int_equal(group_spec_read(object, a, &s, &problems), 0);
+        assert_int_equal(s.options.budget_reset.n, 256);
+        assert_int_equal(json_parse(arena_strf(a, text, 257, 0), a, &object, NULL), 0);
+        assert_int_equal(group_spec_read(object, a, &s, &problems), ERR_INVAL);
+        assert_int_equal(problems.count, 1);
+        assert_true(str_eqc(problems.items[0].path, "metadata.annotations[truce.dev/reset-restarts]"));
+        assert_true(str_ends(problems.items[0].text, STR("must have 256 bytes at most")));
+        assert_int_equal(s.options.budget_reset.n, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(what_is_no_object_is_refused),
@@ -129,6 +149,7 @@ int main(void) {
                 cmocka_unit_test(each_unknown_field_is_told_however_many),
                 cmocka_unit_test(a_pod_has_so_many_claims_and_no_more),
                 cmocka_unit_test(nothing_of_it_borrows_from_the_object),
+                cmocka_unit_test(what_is_remembered_of_an_annotation_is_short),
         };
 
         return cmocka_run_group_tests(tests, setup, teardown);
