@@ -286,11 +286,8 @@ void groups_cache_lost(struct groups_cache *c, enum groups_table table, struct s
                 *(ret_count) = _count;                                                                                 \
         } while (0)
 
-static bool is_listed(const struct group_node *nodes, size_t count, struct str name) {
-        for (size_t i = 0; i < count; i++)
-                if (str_eq(nodes[i].name, name))
-                        return true;
-        return false;
+static int by_text(const void *left, const void *right) {
+        return str_cmp(*(const struct str *)left, *(const struct str *)right);
 }
 
 static struct group_node node_of(struct groups_cache *c, struct str name, struct arena *a) {
@@ -307,14 +304,17 @@ static struct group_node node_of(struct groups_cache *c, struct str name, struct
 
 static void observe_nodes(struct groups_cache *c, struct arena *a, struct group_observed *ret) {
         struct group_node *nodes = arena_alloc(a, ret->pod_count * sizeof *nodes);
-        size_t count = 0;
+        struct str *names = arena_alloc(a, ret->pod_count * sizeof *names);
+        size_t bound = 0, count = 0;
 
-        for (size_t i = 0; i < ret->pod_count; i++) {
-                struct str name = ret->pods[i].node;
-
-                if (name.n && !is_listed(nodes, count, name))
-                        nodes[count++] = node_of(c, name, a);
-        }
+        for (size_t i = 0; i < ret->pod_count; i++)
+                if (ret->pods[i].node.n)
+                        names[bound++] = ret->pods[i].node;
+        if (bound)
+                qsort(names, bound, sizeof *names, by_text);
+        for (size_t i = 0; i < bound; i++)
+                if (!i || !str_eq(names[i], names[i - 1]))
+                        nodes[count++] = node_of(c, names[i], a);
         ret->nodes = nodes;
         ret->node_count = count;
 }
