@@ -39,12 +39,15 @@
  */
 #define EVICTION_MS (5 * SECOND_MS)
 
+/* When a plan makes so many pods no other group begins in it: all of them are in memory until they are made. */
+#define PODS_AT_ONCE 2000
+
 /* Phases of actions (group_action.phase). */
 enum phase {
         PHASE_REMEMBER, /* the status, when it holds memory that what follows relies on */
         PHASE_MAIN,
         PHASE_AFTER, /* pods whose service, claims or revision are made in PHASE_MAIN */
-        PHASE_LAST,  /* leaders without gates, after their workers */
+        PHASE_LAST,  /* without gates: who is made last, and so says that all of its group were there */
 };
 
 /* What a group can be made from: a stored revision, or the wanted one that is not stored yet. */
@@ -106,7 +109,8 @@ struct planner {
         size_t revision_count;
         const struct revision *want, *previous; /* the latter: the newest other one; NULL: none */
 
-        const struct group_pod **ours; /* by group and worker */
+        const struct group_node **nodes; /* by name */
+        const struct group_pod **ours;   /* by group and worker */
         size_t our_count;
         const struct group_pod **strays;
         size_t stray_count;
@@ -121,8 +125,10 @@ struct planner {
         bool remembered; /* `before` was read, not derived */
         struct group_rollout roll;
 
-        bool tight; /* there is too little room for all groups: see plan_gang.c */
+        bool tight;            /* there is too little room for all groups: see plan_gang.c */
+        int64_t hold_until_ms; /* no group is released before; 0: at once */
         bool shared_service_pending, revision_pending;
+        size_t pods_made;
         struct group_condition conditions[8];
         size_t condition_count;
         struct str name_taken; /* the first object of another's under one of our names; empty: none */
@@ -143,6 +149,7 @@ void *plan_grow(struct planner *p, void *items, size_t *cap, size_t count, size_
 
 /* plan_see.c */
 void plan_see_revisions(struct planner *p);
+void plan_see_nodes(struct planner *p);
 /* Sorts pods out; `dense` groups are there without a gap, whether they have pods or not. */
 void plan_see_pods(struct planner *p);
 void plan_see_groups(struct planner *p, int32_t dense);
@@ -180,6 +187,8 @@ void plan_roll(struct planner *p);
 /* What a group is made from when it is made anew. */
 const struct revision *plan_target_of(const struct planner *p, const struct group *g);
 bool plan_may_roll(const struct planner *p, const struct group *g);
+/* Does the roll that is under way repair it? It fails again and again as it was, or was given up. `r` may be NULL. */
+bool plan_is_repaired_by_roll(const struct planner *p, const struct group *g, const struct group_restarts *r);
 bool plan_is_updated(const struct planner *p, const struct group *g);
 
 /* plan_failure.c */

@@ -61,11 +61,16 @@ static int32_t groups_before(const struct planner *p) {
         return highest + 1;
 }
 
-/* Up to which index groups may be wanted in this plan: those there were, those there will be, and the gaps. */
+/*
+ * Up to which index groups may be wanted in this plan: those there were, those there will be, and the gaps. What a spec
+ * asks for that is refused is not looked at: it may be millions.
+ */
 static int32_t dense_groups(const struct planner *p) {
         int32_t before = groups_before(p), replicas = p->s->replicas;
         int32_t most = replicas > p->after.replicas ? replicas : p->after.replicas;
 
+        if (p->in->problems && p->in->problems->count)
+                return before + (int32_t)p->after.absent_count;
         most += group_budget_up(p->s->max_surge, replicas);
         if (!p->remembered && p->s->options.victims_by_health)
                 return most + before;
@@ -87,6 +92,7 @@ static void sort_actions(struct planner *p) {
 static void see(struct planner *p) {
         plan_remember(p);
         plan_see_revisions(p);
+        plan_see_nodes(p);
         plan_see_pods(p);
         plan_see_groups(p, dense_groups(p));
 }
@@ -111,7 +117,12 @@ static void act(struct planner *p) {
 int group_plan_make(const struct group_input *in, struct arena *a, struct group_plan *ret_plan, struct err *err) {
         enum group_status_scope scope;
         struct planner p = {
-                .in = in, .s = in->spec, .o = in->observed, .a = a, .now_ms = in->now_ms, .roll.repair = -1,
+                .in = in,
+                .s = in->spec,
+                .o = in->observed,
+                .a = a,
+                .now_ms = in->now_ms,
+                .roll.repair = -1,
         };
 
         if (!in->spec->name.n || !in->spec->uid.n)

@@ -4,7 +4,8 @@
  *
  * Where members are made with gates, all of a group's come at once, in any order: as long as all that are there are
  * gated and some are missing, making them goes on. Without gates the leader comes last. Where the leader comes first,
- * the workers follow when it is ready, or has a node, with gates of their own.
+ * the workers follow when it is ready, or has a node, with gates of their own, or without gates the last one at the
+ * end.
  */
 #include "group/group_impl.h"
 
@@ -163,6 +164,7 @@ static void make_pod(struct planner *p, struct making *m, int32_t worker, unsign
         act->body = group_build_pod(p->s, m->t, &m->at, p->a);
         m->g->makes = true;
         m->made++;
+        p->pods_made++;
 }
 
 static bool all_can_be_made(struct planner *p, const struct making *m, int32_t from) {
@@ -172,13 +174,13 @@ static bool all_can_be_made(struct planner *p, const struct making *m, int32_t f
         return true;
 }
 
-/* Missing members from `from` on, all or none. */
+/* Missing members from `from` on, all or none; without gates the last one after the others. */
 static void make_missing(struct planner *p, struct making *m, int32_t from) {
         if (!all_can_be_made(p, m, from))
                 return;
         for (int32_t w = from; w < m->t->size; w++)
                 if (!plan_member_at(m->g, w))
-                        make_pod(p, m, w, m->phase);
+                        make_pod(p, m, w, !m->at.gated && m->made && w == m->t->size - 1 ? PHASE_LAST : m->phase);
 }
 
 static struct str new_incarnation(const struct planner *p, const struct group *g, struct str revision) {
@@ -241,6 +243,10 @@ static void begin(struct planner *p, struct making *m) {
 
         if (!may_begin(p, g))
                 return;
+        if (p->pods_made >= PODS_AT_ONCE) {
+                keep_back(g, "Starting", arena_strf(p->a, "its turn: %zu pods are made first", p->pods_made));
+                return;
+        }
         g->size = size;
         m->at.incarnation = new_incarnation(p, g, m->t->hash);
         if (plan_is_staged(p, size) && plan_has_gang(p, size) && !plan_may_take_nodes(p, g, &why)) {

@@ -24,6 +24,8 @@
 
 #include "base/hash.h"
 
+#define MEMBERS_MAX 8 /* of a group whose failures are told apart, where they are replaced alone */
+
 enum trouble { TROUBLE_NONE, TROUBLE_MEMBER, TROUBLE_GROUP };
 
 struct finding {
@@ -191,28 +193,58 @@ static void fail_group(struct planner *p, struct group *g, const struct finding 
         tell_of_failure(p, g, f, why);
 }
 
-static void drop_member(struct planner *p, struct group *g, size_t i) {
-        const struct group_pod *pod = g->pods[i];
-        const struct group_restarts *r = plan_memo_find(p, g->index);
-        struct str token = member_token(p, pod);
-        struct finding f = { TROUBLE_MEMBER, pod->worker, pod, wrong_with(p, g, pod) };
+/* The newest lives that restarts were counted for, this one and those of other members: "m2-1a2b3c4d.m1-5e6f7a8b". */
+static struct str with_token(const struct planner *p, struct str list, struct str token, int32_t worker) {
+        struct str own = arena_strf(p->a, "m%" PRId32 "-", worker), all = token, part;
 
-        if (!g->drop)
-                g->drop = arena_zalloc(p->a, g->count * sizeof *g->drop);
-        g->drop[i] = true;
-        if ((!r || !str_eq(r->incarnation, token)) && !count_restart(p, g, token, finding_text(p, g, &f)))
-                g->fate = FATE_SPENT;
+        for (int left = MEMBERS_MAX - 1; left > 0 && str_next(&list, '.', &part);) {
+                if (!str_starts(part, STR("m")) || str_starts(part, own))
+                        continue;
+                all = arena_strf(p->a, "%.*s.%.*s", STR_FMT(all), STR_FMT(part));
+                left--;
+        }
+        return all;
 }
 
-/* Members that ended, or are on a lost node, make room for others. Those that leave do so already. */
+static bool has_token(struct str list, struct str beginning) {
+        struct str part;
+
+        while (str_next(&list, '.', &part))
+                if (str_starts(part, beginning))
+                        return true;
+        return false;
+}
+
+static bool is_to_be_dropped(const struct planner *p, const struct group *g, const struct group_pod *pod) {
+        return pod->worker > 0 && pod->worker < g->size && !plan_is_leaving(pod) && (has_ended(pod) || is_lost(p, pod));
+}
+
+/*
+ * Members that ended, or are on a lost node, make room for others. Those that leave do so already. What is seen at once
+ * is one restart.
+ */
 static void fail_members(struct planner *p, struct group *g) {
-        for (size_t i = 0; i < g->count && g->fate == FATE_STAY; i++) {
+        const struct group_restarts *r = plan_memo_find(p, g->index);
+        struct str tokens = r ? r->incarnation : (struct str){ 0 }, why = { 0 };
+
+        for (size_t i = 0; i < g->count; i++) {
                 const struct group_pod *pod = g->pods[i];
 
-                if (pod->worker > 0 && pod->worker < g->size && !plan_is_leaving(pod) &&
-                    (has_ended(pod) || is_lost(p, pod)))
-                        drop_member(p, g, i);
+                if (!is_to_be_dropped(p, g, pod))
+                        continue;
+                if (!g->drop)
+                        g->drop = arena_zalloc(p->a, g->count * sizeof *g->drop);
+                g->drop[i] = true;
+                struct str token = member_token(p, pod);
+                if (has_token(tokens, token))
+                        continue;
+                struct finding f = { TROUBLE_MEMBER, pod->worker, pod, wrong_with(p, g, pod) };
+                if (!why.n)
+                        why = finding_text(p, g, &f);
+                tokens = with_token(p, tokens, token, pod->worker);
         }
+        if (why.n && !count_restart(p, g, tokens, why))
+                g->fate = FATE_SPENT;
 }
 
 static void judge_member_by_member(struct planner *p, struct group *g) {
@@ -290,7 +322,7 @@ int64_t plan_held_until_ms(const struct planner *p, const struct group *g) {
 int64_t plan_member_held_until_ms(const struct planner *p, const struct group *g, int32_t worker) {
         const struct group_restarts *r = plan_memo_find(p, g->index);
 
-        if (!r || !str_starts(r->incarnation, arena_strf(p->a, "m%" PRId32 "-", worker)))
+        if (!r || !has_token(r->incarnation, arena_strf(p->a, "m%" PRId32 "-", worker)))
                 return 0;
         return plan_held_until_ms(p, g);
 }

@@ -186,12 +186,6 @@ static void let_one_go(struct planner *p) {
                 plan_again_at(p, due_ms);
 }
 
-void plan_judge_gangs(struct planner *p) {
-        find_halves(p);
-        let_one_go(p);
-        p->tight = p->s->options.gang_timeout_ms > 0 && is_tight(p);
-}
-
 /*
  * Until when nothing is released: since a group let go there was no more room for it than for the next one. 0: at once,
  * as nodes have come since.
@@ -209,6 +203,13 @@ static int64_t hold_until_ms(const struct planner *p) {
                         until_ms = of_this;
         }
         return until_ms;
+}
+
+void plan_judge_gangs(struct planner *p) {
+        find_halves(p);
+        let_one_go(p);
+        p->tight = p->s->options.gang_timeout_ms > 0 && is_tight(p);
+        p->hold_until_ms = hold_until_ms(p);
 }
 
 /* Is it about to take nodes: all of it waits behind gates, or its leader comes first and may come? */
@@ -256,11 +257,10 @@ static const struct group *not_settled(const struct planner *p, const struct gro
 
 bool plan_may_take_nodes(struct planner *p, struct group *g, struct str *ret_why) {
         const struct group *first;
-        int64_t until_ms;
+        int64_t until_ms = p->hold_until_ms;
 
         if (!p->tight || g->complete)
                 return true;
-        until_ms = hold_until_ms(p);
         if (p->now_ms < until_ms) {
                 plan_again_at(p, until_ms);
                 *ret_why = arena_strf(p->a, "room for all %d pods, or %.*s", g->size,

@@ -8,14 +8,35 @@
 #include "base/hash.h"
 #include "group/conditions.h"
 
+#define RESTARTS_MAX 1000000000 /* of one group: one a second for thirty years */
+
 static const struct value *memory_condition(const struct planner *p) {
         return conditions_find(value_getc(p->in->status, "conditions"), STR(GROUP_CONDITION_MEMORY));
 }
 
 /* Numbers that no set can have had: not ours, or damaged. */
 static bool is_possible(const struct group_memory *m) {
-        return m->groups <= 2 * GROUP_MAX_PODS && m->absent_count <= GROUP_MAX_PODS &&
-               (!m->absent_count || m->absent[m->absent_count - 1] < 2 * GROUP_MAX_PODS);
+        for (size_t i = 0; i < m->restart_count; i++)
+                if (m->restarts[i].count > RESTARTS_MAX || m->restarts[i].streak > RESTARTS_MAX ||
+                    m->restarts[i].yields > RESTARTS_MAX)
+                        return false;
+        return m->groups <= 2 * GROUP_MAX_PODS && m->replicas <= GROUP_MAX_PODS && m->absent_count <= GROUP_MAX_PODS &&
+               (!m->absent_count || (m->groups >= 0 && m->absent[m->absent_count - 1] < 2 * GROUP_MAX_PODS));
+}
+
+static int64_t earlier(int64_t a, int64_t b) {
+        return a < b ? a : b;
+}
+
+/* A clock that was put back makes times that are to come of those that were: nobody is to wait for them. */
+static void pull_back_times(struct planner *p) {
+        for (size_t i = 0; i < p->after.restart_count; i++) {
+                struct group_restarts *r = &p->after.restarts[i];
+
+                r->last_ms = earlier(r->last_ms, p->second_ms);
+                r->waiting_ms = earlier(r->waiting_ms, p->second_ms);
+                r->yielded_ms = earlier(r->yielded_ms, p->second_ms);
+        }
 }
 
 void plan_remember(struct planner *p) {
@@ -32,13 +53,21 @@ void plan_remember(struct planner *p) {
         p->after.restarts = arena_alloc(p->a, p->restart_cap * sizeof *p->after.restarts);
         if (p->restart_cap)
                 memcpy(p->after.restarts, p->before.restarts, p->restart_cap * sizeof *p->after.restarts);
+        pull_back_times(p);
 }
 
 struct group_restarts *plan_memo_find(const struct planner *p, int32_t group) {
-        for (size_t i = 0; i < p->after.restart_count; i++)
-                if (p->after.restarts[i].group == group)
-                        return &p->after.restarts[i];
-        return NULL;
+        size_t low = 0, high = p->after.restart_count;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (p->after.restarts[middle].group < group)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < p->after.restart_count && p->after.restarts[low].group == group ? &p->after.restarts[low] : NULL;
 }
 
 struct group_restarts *plan_memo_of(struct planner *p, int32_t group) {
@@ -89,10 +118,16 @@ static struct str revision_of(const struct planner *p, const struct group *g) {
         return g->live ? g->revision : plan_target_of(p, g)->t.hash;
 }
 
+/* Only of which revision a group is to be made; once it lives its pods say that. */
+static bool is_plain(const struct group_restarts *r) {
+        return !r->count && !r->streak && !r->last_ms && !r->spent && !r->yields && !r->waiting_ms &&
+               !r->incarnation.n && !r->yielded.n;
+}
+
 static bool is_stale(const struct planner *p, const struct group_restarts *r) {
         const struct group *g = plan_find_group(p, r->group);
 
-        if (!g || (g->position < 0 && !g->count))
+        if (!g || (g->position < 0 && !g->count) || (g->live && is_plain(r)))
                 return true;
         return r->revision.n && g->position >= 0 && !str_eq(r->revision, revision_of(p, g));
 }
@@ -120,11 +155,27 @@ static void reset_budget(struct planner *p) {
         }
 }
 
+/*
+ * A group that the roll repairs out of turn begins anew. That it does must be remembered: by its place it would come
+ * back as it was.
+ */
+static void begin_repairs(struct planner *p) {
+        for (size_t i = 0; i < p->after.restart_count; i++) {
+                struct group_restarts *r = &p->after.restarts[i];
+                const struct group *g = plan_find_group(p, r->group);
+
+                if (g && g->position >= 0 && !g->live && plan_is_repaired_by_roll(p, g, r) &&
+                    !str_eq(r->revision, p->want->t.hash))
+                        *r = (struct group_restarts){ .group = r->group, .revision = p->want->t.hash };
+        }
+}
+
 /* Histories of groups that are gone, or of another revision by now; counts that a long quiet time, or a person, ends.
  */
 void plan_forget(struct planner *p) {
         size_t kept = 0;
 
+        begin_repairs(p);
         for (size_t i = 0; i < p->after.restart_count; i++)
                 if (!is_stale(p, &p->after.restarts[i]))
                         p->after.restarts[kept++] = p->after.restarts[i];

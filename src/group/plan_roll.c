@@ -16,8 +16,7 @@ bool plan_may_roll(const struct planner *p, const struct group *g) {
         return g->position >= p->after.partition || (g->position >= 0 && g->position == p->roll.repair);
 }
 
-/* Does the roll that is under way repair it? It fails again and again as it was, or was given up. */
-static bool is_repaired_by_roll(const struct planner *p, const struct group *g, const struct group_restarts *r) {
+bool plan_is_repaired_by_roll(const struct planner *p, const struct group *g, const struct group_restarts *r) {
         return r && (r->spent || r->streak >= REPAIRED_AFTER) && p->after.rolling && g->position >= p->s->partition;
 }
 
@@ -29,7 +28,7 @@ const struct revision *plan_target_of(const struct planner *p, const struct grou
         const struct group_restarts *r = plan_memo_find(p, g->index);
         const struct revision *own = r && r->revision.n ? plan_find_revision(p, r->revision) : NULL;
 
-        if (g->position < 0 || plan_may_roll(p, g) || is_repaired_by_roll(p, g, r))
+        if (g->position < 0 || plan_may_roll(p, g) || plan_is_repaired_by_roll(p, g, r))
                 return p->want;
         if (own)
                 return own;

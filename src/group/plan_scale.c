@@ -11,10 +11,17 @@
 #include <string.h>
 
 static bool is_absent(const struct planner *p, int32_t index) {
-        for (size_t i = 0; i < p->after.absent_count; i++)
-                if (p->after.absent[i] == index)
-                        return true;
-        return false;
+        size_t low = 0, high = p->after.absent_count;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (p->after.absent[middle] < index)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < p->after.absent_count && p->after.absent[low] == index;
 }
 
 void plan_place_groups(struct planner *p, int32_t count) {
@@ -103,7 +110,7 @@ static void fill_up(struct planner *p, int32_t count) {
                 set_absent(p, m->absent + 1, m->absent_count - 1);
                 m->groups++;
                 plan_place_groups(p, m->groups);
-                if (p->groups[index].position < m->partition)
+                if (p->groups[index].position < m->partition && m->partition < INT32_MAX)
                         m->partition++;
         }
 }
@@ -127,14 +134,12 @@ static void derive_absent(struct planner *p) {
         }
 }
 
-/* Those at the top, or above, are no holes. */
+/* What no wanted group is above is no hole: below the k-th of them, counted from 0, there are k fewer than its index.
+ */
 static void trim_absent(struct planner *p) {
         size_t count = p->after.absent_count;
-        int32_t highest;
 
-        plan_place_groups(p, p->after.groups < 0 ? 0 : p->after.groups);
-        highest = p->wanted_count ? p->wanted[p->wanted_count - 1]->index : 0;
-        while (p->after.groups >= 0 && count && p->after.absent[count - 1] > highest)
+        while (p->after.groups >= 0 && count && p->after.absent[count - 1] - (int32_t)(count - 1) >= p->after.groups)
                 count--;
         set_absent(p, p->after.absent, count);
 }
@@ -142,6 +147,7 @@ static void trim_absent(struct planner *p) {
 void plan_choose_indices(struct planner *p) {
         int32_t known = p->after.replicas, replicas = p->s->replicas;
 
+        trim_absent(p);
         if (!p->remembered && p->s->options.victims_by_health)
                 derive_absent(p);
         else if (known >= 0 && replicas < known && p->s->options.victims_by_health)

@@ -81,10 +81,35 @@ const struct revision *plan_find_revision(const struct planner *p, struct str ha
         return NULL;
 }
 
+/* Nodes */
+
+static int by_name(const void *left, const void *right) {
+        return str_cmp((*(const struct group_node *const *)left)->name,
+                       (*(const struct group_node *const *)right)->name);
+}
+
+void plan_see_nodes(struct planner *p) {
+        p->nodes = arena_alloc(p->a, p->o->node_count * sizeof *p->nodes);
+        for (size_t i = 0; i < p->o->node_count; i++)
+                p->nodes[i] = &p->o->nodes[i];
+        if (p->o->node_count)
+                qsort(p->nodes, p->o->node_count, sizeof *p->nodes, by_name);
+}
+
 const struct group_node *plan_find_node(const struct planner *p, struct str name) {
-        for (size_t i = 0; name.n && i < p->o->node_count; i++)
-                if (str_eq(p->o->nodes[i].name, name))
-                        return &p->o->nodes[i];
+        size_t low = 0, high = name.n ? p->o->node_count : 0;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                int order = str_cmp(p->nodes[middle]->name, name);
+
+                if (order == 0)
+                        return p->nodes[middle];
+                if (order < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
         return NULL;
 }
 
@@ -164,12 +189,12 @@ static const struct group_pod *first_of(const struct group *g) {
 }
 
 /*
- * Does this member say that all were there? Gates come off only then; without gates it is the leader that is made last.
- * Where the leader is made first it says nothing, and without gates nobody does.
+ * Does this member say that all were there? Gates come off only then; without gates it is the one that is made last:
+ * the leader, or where that is made first, and says nothing, the last worker.
  */
 static bool tells_complete(const struct planner *p, const struct group *g, const struct group_pod *pod) {
         if (plan_is_staged(p, g->size))
-                return plan_has_gang(p, g->size) && pod->worker > 0 && !pod->gated;
+                return pod->worker >= (plan_has_gang(p, g->size) ? 1 : g->size - 1) && !pod->gated;
         return plan_has_gang(p, g->size) ? !pod->gated : pod->worker == 0;
 }
 

@@ -120,12 +120,16 @@ static bool is_used(const struct planner *p, const struct revision *r) {
         return false;
 }
 
-/* A group that is not there may have to come back as it was. */
 static bool all_are_there(const struct planner *p) {
         for (int32_t i = 0; i < p->wanted_count; i++)
                 if (!p->wanted[i]->live)
                         return false;
         return true;
+}
+
+/* Would a group that is not there, and whose history names no revision, come back as this one: see plan_target_of()? */
+static bool may_come_back(const struct planner *p, const struct revision *r) {
+        return r == p->previous && (p->after.rolling || !all_are_there(p));
 }
 
 void plan_keep_revisions(struct planner *p) {
@@ -141,11 +145,11 @@ void plan_keep_revisions(struct planner *p) {
                                      p->previous ? "updated" : "a newly created"));
                 return;
         }
-        for (size_t i = 0; i < p->revision_count && !p->after.rolling && all_are_there(p); i++) {
+        for (size_t i = 0; i < p->revision_count; i++) {
                 const struct revision *r = &p->revisions[i];
                 struct group_action *act;
 
-                if (r == p->want || is_used(p, r))
+                if (r == p->want || is_used(p, r) || may_come_back(p, r))
                         continue;
                 act = plan_act(p, GROUP_DELETE, GROUP_REVISION, PHASE_MAIN, "no group uses it");
                 act->name = r->stored->name;

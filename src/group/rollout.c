@@ -192,14 +192,27 @@ static void guard(const struct roll *r, bool fresh, struct group_rollout *d) {
         }
 }
 
-/* Everything that may change has, and is ready: only broken groups of the old revision are in the way. */
+/* May no group that is ready be taken away: are there as few as maxUnavailable allows? */
+static bool has_none_to_spare(const struct roll *r) {
+        int32_t ready = 0;
+
+        for (int32_t i = 0; i < smaller(r->n, r->count); i++)
+                ready += is_ready(r->groups[i]);
+        return ready <= r->replicas - r->unavailable;
+}
+
+/*
+ * Everything that may change has, and is ready: only broken groups of the old revision are in the way. One that may
+ * change, and is not replaced as something broke before it was, waits for that, too.
+ */
 static int32_t find_repair(const struct roll *r, const struct group_rollout *d, int32_t user_partition) {
         int32_t top = smaller(r->replicas, d->partition);
 
         if (r->n != d->groups || d->partition != r->p)
                 return -1;
+        bool no_spare = has_none_to_spare(r);
         for (int32_t i = r->p; i < r->n; i++)
-                if (!is_done(group_at(r, i)))
+                if (!is_done(group_at(r, i)) && !(no_spare && is_ready(group_at(r, i))))
                         return -1;
         for (int32_t i = top - 1; i >= user_partition; i--) {
                 struct group_rollout_group g = group_at(r, i);

@@ -12,6 +12,8 @@
 #define AT_LEAST 40
 #define KIB64    (64 << 10)
 #define TICK_MS  500
+/* Of one plan's memory; the agent of deploy/ has 256 MiB for all. */
+#define PLAN_MAX_BYTES (64 << 20)
 
 struct playing {
         struct arena *a; /* of the case */
@@ -106,6 +108,8 @@ static void make_plan(struct playing *p) {
         arena_free(p->plan_arena);
         p->plan_arena = arena_new(16384);
         p->plan = world_plan(p->w, p->plan_arena);
+        if (arena_bytes(p->plan_arena) > PLAN_MAX_BYTES)
+                WRONG(p, "the plan takes %zu bytes", arena_bytes(p->plan_arena));
 }
 
 static void carry_out(struct playing *p) {
@@ -527,6 +531,19 @@ static void do_forget(struct playing *p, const struct value *v) {
         p->w->status = NULL;
 }
 
+/* The text that is remembered, as somebody else wrote it. */
+static void do_remember(struct playing *p, const struct value *v) {
+        struct condition memory = { STR(GROUP_CONDITION_MEMORY), true, STR("Recorded"), value_text(v) };
+        const struct value *list = conditions_set(value_getc(p->w->status, "conditions"), &memory, 1,
+                                                  p->w->spec.generation, p->w->now_ms, p->w->a);
+
+        p->w->status = value_with(p->w->a, p->w->status, STR("conditions"), list);
+}
+
+static void do_put_back(struct playing *p, const struct value *v) {
+        p->w->now_ms -= duration_of(p, v);
+}
+
 /* Labels as an older version of truce would have made them: the hash of what is stored and of its pods is another. */
 static void do_rename_revision(struct playing *p, const struct value *v) {
         struct str old = p->w->spec.now.hash;
@@ -593,6 +610,8 @@ static const struct {
         { "deleting", do_deleting },
         { "namespace", do_namespace },
         { "forget", do_forget },
+        { "remember", do_remember },
+        { "put-back", do_put_back },
         { "rename-revision", do_rename_revision },
         { "other-revision", do_other_revision },
 };
