@@ -12,8 +12,8 @@ struct informer {
         struct map *all;    /* key → struct kept */
         struct map *owners; /* owner's key → struct members */
         unsigned list;      /* number of the newest LIST */
-        unsigned listed;    /* and of the newest one that was read to its end */
-        unsigned wanted;    /* that one is to be begun, once what is under way has ended */
+        /* Numbers of refreshes. A LIST that was under way when one was wanted may be from before: it is none. */
+        unsigned wanted, begun, fresh;
         bool synced;
 };
 
@@ -150,15 +150,20 @@ static void wake_all(const struct informer *i) {
                 wake(i, owner);
 }
 
+static void begin_refresh(struct informer *i) {
+        i->begun = i->wanted;
+        kube_watch_relist(i->watch);
+}
+
 static void on_replace_end(void *ctx, struct str resource_version) {
         struct informer *i = ctx;
         bool first = !i->synced;
 
         sweep(i, resource_version);
         i->synced = true;
-        i->listed = i->list;
-        if (i->wanted > i->list)
-                kube_watch_relist(i->watch);
+        i->fresh = i->begun;
+        if (i->wanted > i->begun)
+                begin_refresh(i);
         if (!first)
                 wake_all(i);
         i->options.state(i->options.ctx);
@@ -319,16 +324,18 @@ bool informer_saw_end(const struct informer *i, struct str ns, struct str name, 
 }
 
 unsigned informer_refresh(struct informer *i) {
-        if (i->wanted <= i->list) {
-                i->wanted = i->list + 1;
-                if (kube_watch_state(i->watch)->phase != KUBE_WATCH_LISTING)
-                        kube_watch_relist(i->watch);
-        }
+        bool lists = kube_watch_state(i->watch)->phase == KUBE_WATCH_LISTING;
+
+        /* One that backs off begins later than now. */
+        if (i->wanted == i->begun && (lists || i->fresh == i->begun))
+                i->wanted++;
+        if (i->wanted > i->begun && !lists)
+                begin_refresh(i);
         return i->wanted;
 }
 
 bool informer_is_fresh(const struct informer *i, unsigned number) {
-        return i->listed >= number;
+        return i->fresh >= number;
 }
 
 /* --- what belongs to one owner -------------------------------------------------------------------------------- */

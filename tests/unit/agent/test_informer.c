@@ -252,6 +252,28 @@ static void what_is_not_known_is_read_anew(void **state) {
         assert_int_equal(script_count(f->script, KUBE_GET, LIST), lists + 1);
 }
 
+/* The server may have read it before the write came: what it shows is no answer. */
+static void a_list_that_was_under_way_does_not_tell_what_became_of_a_write(void **state) {
+        struct fixture *f = *state;
+        char text[512], body[1024];
+
+        snprintf(body, sizeof body, "{\"metadata\":{\"resourceVersion\":\"15\"},\"items\":[%s]}",
+                 object("a", "one", 10, text).p);
+        script_on(f->script, KUBE_GET, LIST,
+                  &(struct script_answer){ .body = str_from(body), .delay_ms = 2000, .times = 1 });
+        informer_refresh(f->informer);
+        loop_run_for(f->loop, 1000);
+        gates_unknown(&f->gates, f->informer, NS, STR("b"), loop_now_ms(f->loop));
+        size_t lists = script_count(f->script, KUBE_GET, LIST);
+        serve(f, object("b", "one", 20, text), 20);
+        loop_run_for(f->loop, 900);
+        assert_true(wait_ms(f) > 0);
+        loop_run_for(f->loop, 1000);
+        assert_int_equal(script_count(f->script, KUBE_GET, LIST), lists + 1);
+        assert_int_equal(wait_ms(f), 0);
+        assert_string_equal(rv_of(f, "b"), "20");
+}
+
 static void a_write_that_is_not_seen_for_long_is_read_anew(void **state) {
         struct fixture *f = *state;
         size_t lists = script_count(f->script, KUBE_GET, LIST);
@@ -277,6 +299,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_deletion_at_once_is_waited_for_until_the_object_is_gone, set_up,
                                                 tear_down),
                 cmocka_unit_test_setup_teardown(what_is_not_known_is_read_anew, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(a_list_that_was_under_way_does_not_tell_what_became_of_a_write, set_up,
+                                                tear_down),
                 cmocka_unit_test_setup_teardown(a_write_that_is_not_seen_for_long_is_read_anew, set_up, tear_down),
         };
 
