@@ -382,10 +382,14 @@ static void refused(struct leader *l, const struct kube_result *result) {
                 look_again(l);
                 return;
         }
-        if (code == ERR_NOTFOUND && (l->lacks_namespace || l->asked == ASK_CLAIM))
+        if (code == ERR_NOTFOUND && !result->status.not_served && (l->lacks_namespace || l->asked == ASK_CLAIM))
                 return;
         l->looks_first = code == ERR_TIMEOUT || code == ERR_UNREACHABLE;
         failed(l, &result->err);
+}
+
+static void say_it_is_none(const struct leader *l, struct err *err) {
+        err_set(err, ERR_PARSE, "what answers for Lease %s/%s is none", l->ns, l->name);
 }
 
 static void looked(struct leader *l, const struct kube_result *result) {
@@ -395,7 +399,7 @@ static void looked(struct leader *l, const struct kube_result *result) {
                 take_absence(l);
                 err.code = 0;
         } else if (!err.code && take(l, result->body, -1) < 0) {
-                err_set(&err, ERR_PARSE, "what answers for Lease %s/%s is none", l->ns, l->name);
+                say_it_is_none(l, &err);
         }
         l->looks_first &= err.code != 0;
         if (err.code)
@@ -406,13 +410,16 @@ static void looked(struct leader *l, const struct kube_result *result) {
 
 static void wrote(struct leader *l, const struct kube_result *result) {
         enum err_code code = result->err.code;
+        struct err err = { 0 };
 
         if (l->asked == ASK_MAKE_NAMESPACE && (code == 0 || result->status.conflict == KUBE_CONFLICT_EXISTS)) {
                 l->lacks_namespace = false;
         } else if (code) {
                 refused(l, result);
+        } else if (take(l, result->body, 0) < 0) {
+                say_it_is_none(l, &err);
+                failed(l, &err);
         } else {
-                take(l, result->body, 0);
                 l->err.code = 0;
                 if (l->seen.exists && is_ours(l))
                         held(l);

@@ -38,7 +38,8 @@ struct candidate {
         int64_t delay_ms, reply_delay_ms;
         int64_t lease_delay_ms; /* instead, of whatever is about the Lease; 0: none */
         bool cut_out, cut_in;
-        int lease_status; /* of whatever is about the Lease; 0: as it is */
+        int lease_status;     /* of whatever is about the Lease; 0: as it is */
+        unsigned lease_asked; /* requests about it, watches left out */
         /* what became of it */
         bool leads, lost, released;
         struct err released_err;
@@ -100,7 +101,7 @@ static struct sandbox_fault on_request(void *ctx, const struct sandbox_request *
         struct candidate *c = ctx;
         bool is_lease = str_starts(req->path, STR(LEASE_PATH));
 
-        (void)is_watch;
+        c->lease_asked += is_lease && !is_watch;
         return (struct sandbox_fault){ .delay_ms = is_lease && c->lease_delay_ms ? c->lease_delay_ms : c->delay_ms,
                                        .reply_delay_ms = c->reply_delay_ms,
                                        .lose_request = c->cut_out,
@@ -689,6 +690,21 @@ static void rights_that_are_taken_away_end_it_when_the_time_is_over(void **state
         assert_true(a->lost);
 }
 
+/* As a proxy answers that knows no such path: nothing is learnt of the Lease, and the next request waits. */
+static void a_kind_that_is_not_found_is_not_asked_for_at_once(void **state) {
+        struct world *w = *state;
+        struct candidate *a = begin(w, 1);
+
+        a->lease_asked = 0;
+        a->lease_status = 404;
+        pass(w, 7 * SECOND);
+        assert_in_range(a->lease_asked, 1, 30);
+        assert_false(a->lost);
+        a->lease_status = 0;
+        pass(w, 20 * SECOND);
+        assert_true(a->leads);
+}
+
 static void a_lease_that_cannot_be_watched_is_read(void **state) {
         struct world *w = *state;
         struct candidate *a = begin(w, 2);
@@ -851,6 +867,7 @@ int main(void) {
                 T(what_others_say_of_their_lease_counts),
                 T(without_rights_nobody_leads_and_nobody_ends),
                 T(rights_that_are_taken_away_end_it_when_the_time_is_over),
+                T(a_kind_that_is_not_found_is_not_asked_for_at_once),
                 T(a_lease_that_cannot_be_watched_is_read),
                 T(a_namespace_that_goes_takes_the_lease_with_it),
                 T(a_slow_api_server_makes_no_two_writers),
