@@ -45,6 +45,7 @@ static void set_free(void *p) {
         refusals_clear(s);
         map_free(s->made);
         free(s->rows);
+        free(s->mishap);
         free(s->uid);
         free(s->key);
         free(s);
@@ -76,6 +77,7 @@ static void begin_anew(struct set *s, struct str uid) {
         map_free(s->made);
         s->made = map_new(free);
         s->row_count = 0;
+        s->mishaps = 0;
         s->unsure = false;
 }
 
@@ -137,12 +139,37 @@ static void need_cache(struct groups *g) {
                 g->cache = groups_cache_new(g->env.loop, g->env.client, &hooks, g);
 }
 
-/* A set is ours, and what is asked for was changed, or not. */
-static void take(struct groups *g, struct str ns, struct str name, const struct value *lws, struct arena *a) {
-        _cleanup_(buf_done) struct buf key = buf_make(KUBE_MAX_PATH_BYTES);
+/* True: what is asked for was changed. */
+static bool note_object(struct set *s, const struct value *lws, struct arena *a) {
         const struct value *metadata = value_getc(lws, "metadata");
         struct str uid = value_text(value_getc(metadata, "uid"));
         struct hash128 asked = hash_asked(metadata, a);
+        bool is_new = !hash128_eq(asked, s->asked);
+
+        if (!str_eqc(uid, s->uid))
+                begin_anew(s, uid);
+        s->asked = asked;
+        if (is_new)
+                s->rest_until_ms = 0;
+        return is_new;
+}
+
+bool set_take(struct set *s) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct live *live = set_live(s);
+        const struct value *lws;
+        struct managed owners;
+
+        if (!live)
+                return false;
+        lws = live_value(live, a, &owners);
+        note_object(s, lws, a);
+        return groups_is_ours(lws, s->groups->env.mode);
+}
+
+/* A set is ours, and what is asked for was changed, or not. */
+static void take(struct groups *g, struct str ns, struct str name, const struct value *lws, struct arena *a) {
+        _cleanup_(buf_done) struct buf key = buf_make(KUBE_MAX_PATH_BYTES);
         struct set *s;
 
         buf_addf(&key, "%.*s/%.*s", STR_FMT(ns), STR_FMT(name));
@@ -150,11 +177,7 @@ static void take(struct groups *g, struct str ns, struct str name, const struct 
         if (!s)
                 s = set_new(g, ns, name);
         need_cache(g);
-        bool is_new = !hash128_eq(asked, s->asked);
-        if (!str_eqc(uid, s->uid))
-                begin_anew(s, uid);
-        s->asked = asked;
-        if (is_new)
+        if (note_object(s, lws, a))
                 queue_release(g->queue, buf_str(&key));
         else
                 queue_add(g->queue, buf_str(&key), QUEUE_NOW);

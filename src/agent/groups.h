@@ -16,10 +16,11 @@
  *  - 409, 404 or a patch whose test failed: the picture was old; it is looked at again.
  *  - "Already there": what it is decides. Ours: done. Another's: the plan is shown it, and says so in a condition.
  *  - Refused (403, an admission policy, an object that is not valid): that one write is tried again after a while that
- *    grows, one that is not valid when the LeaderWorkerSet was changed; the condition WritesBlocked and an Event say
- * so. Other groups go on.
+ *    grows, one that is not valid is not; all are when the LeaderWorkerSet was changed. The condition WritesBlocked and
+ *    an Event say so. Other groups go on.
  *  - A namespace that is being deleted: quietly nothing for GROUPS_TERMINATING_MS.
- *  - No answer: what the request touched is read anew first.
+ *  - No answer, or one that the server could not serve (5xx): what the request touched is read anew first, and the set
+ *    rests for a while that grows; when it goes on like that, WritesBlocked tells the server's words.
  *
  * Nothing is created for an object whose uid is not the one that was just read.
  *

@@ -10,6 +10,7 @@ struct table {
         struct groups_cache *cache;
         enum groups_table kind;
         struct informer *informer;
+        bool met; /* a set found what is another set's */
 };
 
 struct groups_cache {
@@ -123,6 +124,24 @@ static void node_changed(void *ctx, const struct kept *old, const struct kept *n
                 node_went(t->cache, old->name);
 }
 
+/* --- found things --------------------------------------------------------------------------------------------- */
+
+/* Of what carries another set's label: beside what the watch tells of it, which that one goes on to see. */
+static struct str found_key(struct str key, struct str set, struct arena *a) {
+        return arena_strf(a, "%.*s of %.*s", STR_FMT(key), STR_FMT(set));
+}
+
+/* What is known as the set's own it need not have found. */
+static void thing_changed(void *ctx, const struct kept *old, const struct kept *now) {
+        const struct table *t = ctx;
+
+        (void)old;
+        if (!t->met || !now)
+                return;
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        informer_drop(t->informer, found_key(now->key, now->owner, a));
+}
+
 /* --- the kinds ------------------------------------------------------------------------------------------------ */
 
 /* The taint does not say when it came. */
@@ -167,7 +186,7 @@ static void open_table(struct groups_cache *c, enum groups_table kind, struct ku
                                             .read = read_digest,
                                             .release = release_digest,
                                             .wake = on_change,
-                                            .changed = is_node ? node_changed : NULL,
+                                            .changed = is_node ? node_changed : thing_changed,
                                             .state = on_state,
                                             .ctx = t };
 
@@ -253,6 +272,10 @@ void groups_cache_found(struct groups_cache *c, enum groups_table table, struct 
 
         if (!now)
                 return;
+        if (now->kept.owner.n && !str_eq(now->kept.owner, set)) {
+                c->tables[table].met = true;
+                now->kept.key = found_key(now->kept.key, set, now->arena);
+        }
         struct str key = arena_str(a, now->kept.key);
         if (!str_eq(now->kept.owner, set)) {
                 now->kept.owner = arena_str(now->arena, set);
@@ -266,11 +289,16 @@ void groups_cache_found(struct groups_cache *c, enum groups_table table, struct 
                 known->found_ms = loop_now_ms(c->loop);
 }
 
-void groups_cache_lost(struct groups_cache *c, enum groups_table table, struct str ns, struct str name) {
-        const struct kept *k = informer_at(c->tables[table].informer, ns, name);
+void groups_cache_lost(struct groups_cache *c, enum groups_table table, struct str set, struct str ns,
+                       struct str name) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        struct informer *i = c->tables[table].informer;
+        struct str key = informer_key(ns, name, a);
+        const struct kept *k = informer_find(i, key);
 
         if (k && k->pinned)
-                informer_drop(c->tables[table].informer, k->key);
+                informer_drop(i, key);
+        informer_drop(i, found_key(key, set, a));
 }
 
 /* Copies the members of a table, as struct `what` has them, into an array of the arena. */

@@ -54,13 +54,13 @@ void groups_cache_observe(struct groups_cache *c, struct str ns, struct str name
                           struct group_observed *ret);
 
 /*
- * A create found this object under one of the set's names. What does not carry the set's label is part of it all the
- * same; no watch tells of it, so it is in doubt after GROUPS_FOUND_MS: one that is still there is found again, another
- * is lost.
+ * A create found this object under one of the set's names. What does not carry the set's label, or another set's, is
+ * part of it all the same; no watch tells of it, so it is in doubt after GROUPS_FOUND_MS: one that is still there is
+ * found again, another is lost. Sets "a" and "a-0" have names in common.
  */
 #define GROUPS_FOUND_MS 20000
 void groups_cache_found(struct groups_cache *c, enum groups_table table, struct str set, struct str object);
-void groups_cache_lost(struct groups_cache *c, enum groups_table table, struct str ns, struct str name);
+void groups_cache_lost(struct groups_cache *c, enum groups_table table, struct str set, struct str ns, struct str name);
 /* One of the set's that is in doubt; the name is borrowed until the next change. */
 bool groups_cache_doubts(const struct groups_cache *c, struct str set, enum groups_table *ret_table,
                          struct str *ret_name);

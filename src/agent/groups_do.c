@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "group/names.h"
+#include "sync/backoff.h"
 
 #define PATCH_MAX_BYTES 4096
 
@@ -60,11 +61,16 @@ static void note_made(struct set *s, struct str name) {
         map_set(s->made, name, m);
 }
 
+static void note_went(const struct doing *d) {
+        d->pass->went[d->action - d->pass->plan.actions] = true;
+}
+
 static void done_well(struct doing *d, struct str answer) {
         struct pass *p = d->pass;
         struct set *s = p->set;
         const struct group_action *action = d->action;
 
+        note_went(d);
         refusal_over(s, action);
         switch (action->kind) {
         case GROUP_STATUS:
@@ -111,6 +117,26 @@ static void namespace_ends(struct doing *d) {
         not_before(p, GROUPS_TERMINATING_MS);
 }
 
+/* Once a run. A webhook that is down, for one, is the server's 500. */
+static void note_mishap(struct doing *d, const struct err *err) {
+        struct pass *p = d->pass;
+        struct set *s = p->set;
+
+        not_before(p, err->retry_after_ms);
+        if (p->mishap)
+                return;
+        p->mishap = true;
+        s->mishaps++;
+        s->rest_until_ms = now_ms(s) + backoff_after(&BACKOFF_OBJECT, s->mishaps, err,
+                                                     (unsigned)loop_random(s->groups->env.loop, 1000));
+        free(TAKE_PTR(s->mishap));
+        if (!err->http_status)
+                return;
+        s->mishap = str_dup(str_from(err->msg));
+        if (s->mishaps >= GROUPS_MISHAPS_TOLD)
+                tell_refusal(s, d->action, err);
+}
+
 static bool is_refusal(const struct doing *d, const struct err *err) {
         return err->code == ERR_FORBIDDEN || err->code == ERR_DENIED || err->code == ERR_LIMIT ||
                (err->code == ERR_INVAL && d->action->kind == GROUP_CREATE);
@@ -124,14 +150,14 @@ static void done_badly(struct doing *d, const struct kube_result *result, const 
         if (result->status.namespace_terminating || result->status.namespace_missing) {
                 namespace_ends(d);
         } else if (is_refusal(d, err)) {
-                refuse(p->set, action, err);
+                refuse(p->set, action, p->asked, err);
                 is_refused(p->set, action, &soonest_ms);
                 wait_for(p, soonest_ms);
                 p->failed = true;
         } else if (err->code == ERR_TIMEOUT || err->code == ERR_UNREACHABLE || err->code == ERR_INTERNAL) {
                 if (action->kind != GROUP_STATUS)
                         gate_unknown(d);
-                not_before(p, err->retry_after_ms);
+                note_mishap(d, err);
         } else if (err->code == ERR_THROTTLED || err->code == ERR_UNAUTH) {
                 not_before(p, err->retry_after_ms);
         } else {
@@ -183,10 +209,12 @@ static void on_found(void *ctx, const struct kube_result *result) {
         if (result->err.code == 0)
                 groups_cache_found(p->set->groups->cache, table_of(d->action->object), str_from(p->set->key),
                                    result->body);
-        if (result->err.code == 0 && will_do(d, result->body))
+        if (result->err.code == 0 && will_do(d, result->body)) {
+                note_went(d);
                 gate_written(d, metadata_text(result->body, "resourceVersion"));
-        else
+        } else {
                 look_again(p);
+        }
         ended(d);
 }
 

@@ -46,11 +46,17 @@ struct set {
         bool outdated;    /* the object was another one by now than what a status was for */
         bool unsure;      /* what was created went: it may be another object by now */
         int64_t terminating_until_ms;
+        unsigned mishaps;      /* runs in a row with a request that broke, or that the server could not serve */
+        int64_t rest_until_ms; /* nothing is sent before: what is read after each of them wakes the set */
+        char *mishap;          /* the server's words of the newest; NULL: it had none */
         struct row_seen *rows;
         size_t row_count;
         struct groups_set_stats stats;
         struct pass *pass; /* under way */
 };
+
+/* From so many on people are told. */
+#define GROUPS_MISHAPS_TOLD 3
 
 struct moment {
         int64_t at_ms;
@@ -73,6 +79,8 @@ struct groups {
 
 /* --- groups.c ------------------------------------------------------------------------------------------------- */
 const struct live *set_live(const struct set *s);
+/* Takes over what is known of the object by now, which may be another one; false: it is gone, or not ours. */
+bool set_take(struct set *s);
 /* The table of what an action is about. */
 enum groups_table table_of(enum group_object object);
 
@@ -91,7 +99,10 @@ struct pass {
         struct group_problems problems;
         struct group_observed observed;
         struct group_plan plan;
+        struct hash128 asked;   /* what the plan is about: by the time of an answer the set may be asked for more */
+        bool *went;             /* which of its actions did */
         size_t next;            /* action */
+        bool mishap;            /* is counted */
         bool failed;            /* a write of this phase did: nothing of a later one is sent */
         const int32_t *skipped; /* groups of which a write is refused: nothing more of them is sent */
         size_t skipped_count;
@@ -123,7 +134,8 @@ void pass_perform(struct pass *p);
 void refusals_clear(struct set *s);
 /* Takes the values of environment variables that Git has in what was to be made out of what the server said of it. */
 void conceal_env(const struct value *body, struct err *err);
-void refuse(struct set *s, const struct group_action *action, const struct err *err);
+/* `asked`: what the action was planned for. */
+void refuse(struct set *s, const struct group_action *action, struct hash128 asked, const struct err *err);
 /* The action works now. */
 void refusal_over(struct set *s, const struct group_action *action);
 /* Those of writes that are not planned any more are forgotten. */
@@ -138,6 +150,7 @@ const struct value *status_to_apply(const struct value *status, struct arena *a)
 const struct value *blocked_status(struct set *s, const struct value *lws, struct arena *a);
 
 /* --- groups_tell.c -------------------------------------------------------------------------------------------- */
+/* Those of the plan that became true. */
 void tell_events(const struct pass *p);
 void tell_refusal(const struct set *s, const struct group_action *action, const struct err *err);
 void note_rows(struct set *s, const struct group_plan *plan);

@@ -48,6 +48,9 @@ static struct kube_location location(const struct pass *p) {
         return at;
 }
 
+static void look_or_ask(struct pass *p);
+
+/* What follows belongs to this run: one that fails again waits longer than the one before. */
 static void on_read(void *ctx, const struct kube_result *result) {
         struct pass *p = ctx;
         struct set *s = p->set;
@@ -64,7 +67,10 @@ static void on_read(void *ctx, const struct kube_result *result) {
         s->unsure = s->outdated = false;
         map_free(s->made);
         s->made = map_new(free);
-        end_later(p, QUEUE_AGAIN, 0);
+        if (set_take(s))
+                look_or_ask(p);
+        else
+                end_later(p, QUEUE_AGAIN, 0);
 }
 
 /* It may have been deleted and made anew, or changed, without our having seen it yet. */
@@ -91,7 +97,7 @@ static struct str status_body(const struct pass *p, const struct value *status, 
 
         value_map_add(&metadata, STR("name"), value_string(a, p->set->name, 0), 0);
         value_map_add(&metadata, STR("namespace"), value_string(a, p->set->ns, 0), 0);
-        value_map_add(&metadata, STR("uid"), value_stringc(a, p->set->uid), 0);
+        value_map_add(&metadata, STR("uid"), value_string(a, p->spec.uid, 0), 0);
         value_map_add(&metadata, STR("resourceVersion"), value_string(a, rv, 0), 0);
         value_map_add(&object, STR("apiVersion"), value_stringc(a, GROUP_API_VERSION), 0);
         value_map_add(&object, STR("kind"), value_stringc(a, GROUP_KIND), 0);
@@ -116,6 +122,10 @@ void pass_done(struct pass *p) {
         const struct value *status = NULL;
         struct managed owners;
 
+        if (p->went && !p->mishap)
+                p->set->mishaps = 0;
+        if (p->went)
+                tell_events(p);
         if (live && !live->deleting && str_eqc(p->spec.uid, live->uid) && may_be_blocked(p->set, live))
                 status = blocked_status(p->set, live_value(live, p->arena, &owners), p->arena);
         if (status)
@@ -197,17 +207,16 @@ static void look(struct pass *p, const struct live *live) {
                 read_again(p);
                 return;
         }
+        p->asked = s->asked;
+        p->went = arena_zalloc(p->arena, p->plan.action_count * sizeof *p->went);
         refusals_keep(s, &p->plan);
         note_rows(s, &p->plan);
-        tell_events(p);
         p->end = QUEUE_AGAIN;
         p->after_ms = resync_ms(p);
         pass_perform(p);
 }
 
 /* --- what is in the way --------------------------------------------------------------------------------------- */
-
-static void look_or_ask(struct pass *p);
 
 static void on_checked(void *ctx, const struct err *err) {
         struct pass *p = ctx;
@@ -229,7 +238,7 @@ static void on_asked(void *ctx, const struct kube_result *result) {
         if (result->err.code == 0)
                 groups_cache_found(s->groups->cache, p->doubted, str_from(s->key), result->body);
         else if (result->err.code == ERR_NOTFOUND)
-                groups_cache_lost(s->groups->cache, p->doubted, s->ns, p->doubted_name);
+                groups_cache_lost(s->groups->cache, p->doubted, str_from(s->key), s->ns, p->doubted_name);
         else {
                 end_later(p, QUEUE_FAILED, result->err.retry_after_ms);
                 return;
@@ -261,7 +270,7 @@ static void look_or_ask(struct pass *p) {
 void pass_begin(struct set *s) {
         struct pass *p = mem_zalloc(sizeof *p);
         const struct live *live = set_live(s);
-        int64_t wait;
+        int64_t now_ms = loop_now_ms(s->groups->env.loop), wait;
 
         p->set = s;
         p->arena = arena_new(0);
@@ -272,7 +281,9 @@ void pass_begin(struct set *s) {
                 pass_done(p);
                 return;
         }
-        wait = gates_wait_ms(&s->gates, loop_now_ms(s->groups->env.loop));
+        wait = gates_wait_ms(&s->gates, now_ms);
+        if (s->rest_until_ms - now_ms > wait)
+                wait = s->rest_until_ms - now_ms;
         if (wait)
                 end_later(p, QUEUE_AGAIN, wait);
         else if (s->outdated)

@@ -93,7 +93,7 @@ void conceal_env(const struct value *body, struct err *err) {
 
 /* --- which writes ------------------------------------------------------------------------------------------------ */
 
-void refuse(struct set *s, const struct group_action *action, const struct err *err) {
+void refuse(struct set *s, const struct group_action *action, struct hash128 asked, const struct err *err) {
         struct loop *loop = s->groups->env.loop;
         struct refusal *r = find(s, action);
 
@@ -105,7 +105,7 @@ void refuse(struct set *s, const struct group_action *action, const struct err *
         free(r->text);
         r->text = str_dup(str_from(err->msg));
         r->code = err->code;
-        r->asked = s->asked;
+        r->asked = asked;
         r->tries++;
         r->until_ms = err->code == ERR_INVAL ? INT64_MAX
                                              : loop_now_ms(loop) + backoff_after(&REFUSED, r->tries, err,
@@ -126,7 +126,7 @@ bool is_refused(const struct set *s, const struct group_action *action, int64_t 
         const struct refusal *r = find(s, action);
         int64_t left;
 
-        if (!r || (r->code == ERR_INVAL && !hash128_eq(r->asked, s->asked)))
+        if (!r || !hash128_eq(r->asked, s->asked)) /* what is asked for now may be welcome */
                 return false;
         if (r->code == ERR_INVAL)
                 return true;
@@ -205,6 +205,9 @@ static struct str message_of(const struct set *s, struct arena *a, const char **
         } else if (err && err->code == ERR_FORBIDDEN) {
                 *ret_reason = "Forbidden";
                 text = arena_strf(a, "%s cannot be read: %s", what, err->msg);
+        } else if (s->mishaps >= GROUPS_MISHAPS_TOLD && s->mishap) {
+                *ret_reason = "Failed";
+                text = str_from(s->mishap);
         }
         return arena_str(a, str_sub(text, 0, MESSAGE_MAX_BYTES));
 }
@@ -276,7 +279,8 @@ const struct value *status_to_apply(const struct value *status, struct arena *a)
 bool may_be_blocked(const struct set *s, const struct live *live) {
         const char *what;
 
-        return s->refusal_count || (s->groups->cache && groups_cache_err(s->groups->cache, &what)) ||
+        return s->refusal_count || s->mishaps >= GROUPS_MISHAPS_TOLD ||
+               (s->groups->cache && groups_cache_err(s->groups->cache, &what)) ||
                str_contains((struct str){ live->text, live->text_bytes }, STR(GROUPS_BLOCKED));
 }
 

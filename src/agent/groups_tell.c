@@ -21,11 +21,28 @@ static void tell(const struct set *s, bool warning, const char *reason, struct s
                 events_tell(s->groups->env.events, &about, warning, reason, message);
 }
 
+/* What is planned again and again, as it is refused, has not happened. */
+static bool has_happened(const struct pass *p, const struct group_event *e) {
+        bool waits = false;
+
+        for (size_t i = 0; i < p->plan.action_count; i++) {
+                const struct group_action *action = &p->plan.actions[i];
+                bool makes_it_true =
+                        e->group < 0 ? action->group < 0 : action->group == e->group && action->object == GROUP_POD;
+
+                if (makes_it_true && p->went[i])
+                        return true;
+                waits |= makes_it_true;
+        }
+        return !waits;
+}
+
 void tell_events(const struct pass *p) {
         for (size_t i = 0; i < p->plan.event_count; i++) {
                 const struct group_event *e = &p->plan.events[i];
 
-                tell(p->set, e->warning, e->reason, e->message);
+                if (has_happened(p, e))
+                        tell(p->set, e->warning, e->reason, e->message);
         }
 }
 

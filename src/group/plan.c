@@ -34,7 +34,7 @@ void plan_tell(struct planner *p, bool warning, const char *reason, struct str m
         struct group_plan *out = &p->out;
 
         out->events = plan_grow(p, out->events, &p->event_cap, out->event_count, sizeof *out->events);
-        out->events[out->event_count++] = (struct group_event){ warning, reason, message };
+        out->events[out->event_count++] = (struct group_event){ warning, reason, message, -1 };
 }
 
 void plan_again_at(struct planner *p, int64_t at_ms) {

@@ -56,11 +56,12 @@ struct group_action {
         const char *why;                  /* constant, for log and trace: "scale down", "roll" … */
 };
 
-/* To be told once; aggregated by whoever sends it. */
+/* To be told once it is true; aggregated by whoever sends it. */
 struct group_event {
         bool warning;
         const char *reason; /* upstream's, or one of our condition types */
         struct str message;
+        int32_t group; /* true as soon as a pod of it is made; -1: with what is done for all, the status first of all */
 };
 
 /* One group for people, ascending by index. */

@@ -262,10 +262,11 @@ static void begin(struct planner *p, struct making *m) {
         } else {
                 make_leader_last(p, m);
         }
-        if (m->made)
-                plan_tell(
-                        p, false, "GroupsProgressing",
-                        arena_strf(p->a, "Created group %" PRId32 " of revision %.*s", g->index, STR_FMT(m->t->hash)));
+        if (!m->made)
+                return;
+        plan_tell(p, false, "GroupsProgressing",
+                  arena_strf(p->a, "Created group %" PRId32 " of revision %.*s", g->index, STR_FMT(m->t->hash)));
+        p->out.events[p->out.event_count - 1].group = g->index;
 }
 
 /* Where the workers are pinned to: false while that cannot be known. */

@@ -158,6 +158,65 @@ static void lost_late_and_refused_answers_change_nothing_in_the_end(void **state
         }
 }
 
+/* As when an admission webhook is down. */
+static struct sandbox_fault no_pods_can_be_made(struct world *w, const struct sandbox_request *req, bool is_watch) {
+        (void)w;
+        (void)is_watch;
+        return (struct sandbox_fault){ .status = req->method == KUBE_POST && str_contains(req->path, STR("/pods?"))
+                                                         ? 500
+                                                         : 0 };
+}
+
+static void what_the_server_cannot_serve_is_told_and_asked_for_less_and_less(void **state) {
+        struct world w;
+
+        (void)state;
+        prepare(&w, DEMO("2", "main:1"));
+        add_file(&w, TRUCE_SOURCE_DIR "/deploy/lws/crd.yaml");
+        loop_run_for(w.loop, 5000);
+        w.fault = no_pods_can_be_made;
+        start_agent(&w);
+        loop_run_for(w.loop, A_MINUTE);
+        assert_true(is_true(&w, "demo", GROUPS_BLOCKED));
+        size_t requests = w.requests;
+        loop_run_for(w.loop, 10 * A_MINUTE);
+        assert_in_range(w.requests - requests, 1, 400);
+        w.fault = NULL;
+        loop_run_for(w.loop, 2 * A_MINUTE);
+        assert_converged(&w, "main:1");
+        assert_false(is_true(&w, "demo", GROUPS_BLOCKED));
+        end(&w);
+}
+
+/* What was made for the object as it was is refused when it is another one by now. */
+static struct sandbox_fault no_such_pods_slowly(struct world *w, const struct sandbox_request *req, bool is_watch) {
+        bool makes_pod = req->method == KUBE_POST && str_contains(req->path, STR("/pods?"));
+
+        (void)is_watch;
+        w->share += makes_pod;
+        return (struct sandbox_fault){ .status = makes_pod ? 422 : 0, .reply_delay_ms = makes_pod ? 5000 : 0 };
+}
+
+static void a_refusal_of_what_was_asked_for_before_holds_up_nothing(void **state) {
+        struct world w;
+
+        (void)state;
+        prepare(&w, DEMO("1", "main:1"));
+        add_file(&w, TRUCE_SOURCE_DIR "/deploy/lws/crd.yaml");
+        loop_run_for(w.loop, 5000);
+        w.fault = no_such_pods_slowly;
+        start_agent(&w);
+        for (int i = 0; i < A_MINUTE && w.share < 3; i++)
+                loop_run_for(w.loop, 1);
+        assert_int_equal(w.share, 3);
+        w.fault = NULL;
+        scale(&w, "demo", 2);
+        loop_run_for(w.loop, A_MINUTE);
+        assert_int_equal(ready_pods(&w, "demo"), 6);
+        assert_false(is_true(&w, "demo", GROUPS_BLOCKED));
+        end(&w);
+}
+
 static struct sandbox_fault no_right_to_pods(struct world *w, const struct sandbox_request *req, bool is_watch) {
         (void)w;
         (void)is_watch;
@@ -217,7 +276,7 @@ static void an_object_that_was_made_anew_unseen_is_asked_about(void **state) {
         loop_run_for(w.loop, A_MINUTE);
         assert_int_equal(ready_pods(&w, "demo"), 3);
 
-        size_t created = w.created;
+        size_t created = w.created, requests = w.requests;
         w.fault = blind_for_sets;
         w.blind_until_ms = loop_now_ms(w.loop) + 2 * A_MINUTE;
         sandbox_drop_watches(w.sandbox);
@@ -234,6 +293,7 @@ static void an_object_that_was_made_anew_unseen_is_asked_about(void **state) {
         loop_run_for(w.loop, A_MINUTE);
         assert_int_equal(ready_pods(&w, "demo"), 3);
         assert_in_range(w.created - created, 3, 9); /* at most two rounds for an object that is gone */
+        assert_in_range(w.requests - requests, 1, 100);
         end(&w);
 }
 
@@ -260,6 +320,35 @@ static void a_pod_of_another_under_a_name_of_ours_is_told_and_not_touched(void *
         ask(&w, KUBE_DELETE, SHOP_PODS "/demo-1", NULL, NULL, 200);
         loop_run_for(w.loop, 3 * A_MINUTE);
         assert_int_equal(ready_pods(&w, "demo"), 6);
+        end(&w);
+}
+
+/* Pod a-0-1 is the second worker's of group 0 of "a", and the leader's of group 1 of "a-0". */
+static void sets_whose_names_meet_leave_each_other_alone(void **state) {
+        static const char first[] = LWS_OF("a-0", EMBEDDED, "2", "1", "main:1", "");
+        static const char both[] =
+                LWS_OF("a-0", EMBEDDED, "2", "1", "main:1", "") "---\n" LWS_OF("a", EMBEDDED, "1", "3", "main:1", "");
+        struct world w;
+
+        (void)state;
+        begin(&w, first);
+        assert_int_equal(ready_pods(&w, "a-0"), 2);
+        struct str leader = uids(&w, "a-0", "1");
+        push(&w, both);
+        loop_run_for(w.loop, 2 * A_MINUTE);
+        assert_true(is_true(&w, "a", "Stalled"));
+        assert_true(str_contains(value_text(value_getc(condition(&w, "a", "Stalled"), "message")), STR("Pod a-0-1")));
+        assert_int_equal(ready_pods(&w, "a-0"), 2);
+        assert_true(str_eq(uids(&w, "a-0", "1"), leader));
+        assert_false(is_true(&w, "a-0", "Stalled"));
+
+        size_t requests = w.requests;
+        loop_run_for(w.loop, 10 * A_MINUTE);
+        assert_in_range(w.requests - requests, 1, 150);
+        scale(&w, "a-0", 1);
+        loop_run_for(w.loop, 3 * A_MINUTE);
+        assert_int_equal(ready_pods(&w, "a"), 3);
+        assert_false(is_true(&w, "a", "Stalled"));
         end(&w);
 }
 
@@ -297,9 +386,12 @@ int main(void) {
                 cmocka_unit_test(killed_at_any_write_of_a_restart_it_goes_on),
                 cmocka_unit_test(killed_at_any_write_of_a_roll_it_goes_on),
                 cmocka_unit_test(lost_late_and_refused_answers_change_nothing_in_the_end),
+                cmocka_unit_test(what_the_server_cannot_serve_is_told_and_asked_for_less_and_less),
+                cmocka_unit_test(a_refusal_of_what_was_asked_for_before_holds_up_nothing),
                 cmocka_unit_test(a_right_that_is_missing_is_a_condition_until_it_is_there),
                 cmocka_unit_test(an_object_that_was_made_anew_unseen_is_asked_about),
                 cmocka_unit_test(a_pod_of_another_under_a_name_of_ours_is_told_and_not_touched),
+                cmocka_unit_test(sets_whose_names_meet_leave_each_other_alone),
                 cmocka_unit_test(a_set_that_another_controller_runs_is_refused),
         };
 

@@ -125,6 +125,49 @@ static void a_refusal_is_told_and_others_conditions_stay(void **state) {
         end(&w);
 }
 
+#define LABELLED(labels)                                                                                               \
+        "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: demo, " EMBEDDED "}\n"       \
+        "spec:\n  replicas: 1\n  leaderWorkerTemplate:\n    size: 2\n    workerTemplate:\n"                            \
+        "      metadata: {labels: {" labels "}}\n"                                                                     \
+        "      spec: {terminationGracePeriodSeconds: 1, containers: [{name: main, image: main}]}\n"
+
+static size_t events_that_say(struct world *w, const char *text) {
+        const struct value *const *events;
+        size_t count = sandbox_list(w->sandbox, STR("events.k8s.io"), STR("events"), w->arena, &events), found = 0;
+
+        for (size_t i = 0; i < count; i++)
+                found += str_contains(value_canonical(w->arena, events[i]), str_from(text));
+        return found;
+}
+
+/* The policy has not changed, but the object: nobody waits for the minutes after which a policy is asked again. */
+static void what_was_refused_is_tried_at_once_when_the_object_was_changed(void **state) {
+        struct world w;
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *rules;
+
+        (void)state;
+        prepare(&w, LABELLED("a: b"));
+        add_file(&w, TRUCE_SOURCE_DIR "/deploy/lws/crd.yaml");
+        assert_int_equal(
+                json_parse(STR("{\"rules\":[{\"name\":\"owners\",\"match\":{\"kinds\":[\"Pod\"],\"operations\":"
+                               "[\"CREATE\"]},\"unlessSet\":\"/metadata/labels/team\",\"deny\":\"no team\"}]}"),
+                           a, &rules, NULL),
+                0);
+        assert_int_equal(sandbox_set_rules(w.sandbox, rules, NULL), 0);
+        loop_run_for(w.loop, 5000);
+        start_agent(&w);
+        loop_run_for(w.loop, 10 * A_MINUTE);
+        assert_true(is_true(&w, "demo", GROUPS_BLOCKED));
+        assert_int_equal(events_that_say(&w, "no team"), 1);
+        assert_int_equal(events_that_say(&w, "Created group"), 0);
+        push(&w, LABELLED("a: b, team: blue"));
+        loop_run_for(w.loop, 40000);
+        assert_int_equal(ready_pods(&w, "demo"), 2);
+        assert_false(is_true(&w, "demo", GROUPS_BLOCKED));
+        end(&w);
+}
+
 /* --- claims ----------------------------------------------------------------------------------------------------- */
 
 #define WITH_CLAIMS                                                                                                    \
@@ -251,6 +294,7 @@ int main(void) {
                 cmocka_unit_test(a_condition_of_another_stays_its_own),
                 cmocka_unit_test(a_condition_that_another_removed_does_not_come_back),
                 cmocka_unit_test(a_refusal_is_told_and_others_conditions_stay),
+                cmocka_unit_test(what_was_refused_is_tried_at_once_when_the_object_was_changed),
                 cmocka_unit_test(a_claim_that_is_there_is_used_whoever_made_it),
                 cmocka_unit_test(a_set_that_an_operator_owns_is_run_only_where_all_are),
                 cmocka_unit_test(what_a_policy_echoes_of_a_pod_is_told_without_its_variables),
