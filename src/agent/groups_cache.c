@@ -301,6 +301,13 @@ void groups_cache_lost(struct groups_cache *c, enum groups_table table, struct s
         informer_drop(i, found_key(key, set, a));
 }
 
+void groups_cache_deleted(struct groups_cache *c, enum groups_table table, struct str ns, struct str name) {
+        struct digest *d = (struct digest *)informer_at(c->tables[table].informer, ns, name);
+
+        if (d && d->found_ms)
+                d->found_ms = 1;
+}
+
 /* Copies the members of a table, as struct `what` has them, into an array of the arena. */
 #define COPY(c, table, set, a, what, ret_items, ret_count)                                                             \
         do {                                                                                                           \

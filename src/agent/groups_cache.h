@@ -61,6 +61,8 @@ void groups_cache_observe(struct groups_cache *c, struct str ns, struct str name
 #define GROUPS_FOUND_MS 20000
 void groups_cache_found(struct groups_cache *c, enum groups_table table, struct str set, struct str object);
 void groups_cache_lost(struct groups_cache *c, enum groups_table table, struct str set, struct str ns, struct str name);
+/* It was deleted, or is to be: what no watch tells of is in doubt at once. */
+void groups_cache_deleted(struct groups_cache *c, enum groups_table table, struct str ns, struct str name);
 /* One of the set's that is in doubt; the name is borrowed until the next change. */
 bool groups_cache_doubts(const struct groups_cache *c, struct str set, enum groups_table *ret_table,
                          struct str *ret_name);

@@ -86,6 +86,7 @@ static void done_well(struct doing *d, struct str answer) {
                 return;
         case GROUP_DELETE:
                 map_remove(s->made, action->name);
+                groups_cache_deleted(s->groups->cache, table_of(action->object), s->ns, action->name);
                 gate_deleted(d);
                 return;
         }
