@@ -14,21 +14,12 @@ struct gvk groups_gvk(void) {
         return (struct gvk){ STR("leaderworkerset.x-k8s.io"), STR("v1"), STR(GROUP_KIND) };
 }
 
-static bool has_controller(const struct value *metadata) {
-        const struct value *owners = value_getc(metadata, "ownerReferences");
-
-        for (size_t i = 0; i < value_count(owners); i++)
-                if (value_truth(value_getc(owners->list.items[i], "controller"), false))
-                        return true;
-        return false;
-}
-
 bool groups_is_ours(const struct value *lws, enum groups_mode mode) {
         const struct value *metadata = value_getc(lws, "metadata");
         struct str word = value_text(value_get(value_getc(metadata, "annotations"), STR(GROUPS_ANNOTATION)));
 
         return mode == GROUPS_ALL ||
-               (mode == GROUPS_ANNOTATED && str_eqc(word, GROUPS_EMBEDDED) && !has_controller(metadata));
+               (mode == GROUPS_ANNOTATED && str_eqc(word, GROUPS_EMBEDDED) && !kept_controller(lws));
 }
 
 const struct live *set_live(const struct set *s) {
@@ -94,8 +85,7 @@ static struct hash128 hash_asked(const struct value *metadata, struct arena *a) 
         return (struct hash128){ h.lo ^ notes.lo, h.hi ^ notes.hi };
 }
 
-/* --- what may run ---------------------------------------------------------------------------------------------------
- */
+/* --- what may run ------------------------------------------------------------------------------------------------ */
 
 static void add_all(struct groups *g) {
         size_t at = 0;
@@ -209,8 +199,7 @@ void groups_changed(struct groups *g, struct str id, const struct live *live) {
         on_set(g, buf_str(&key)); /* one that is not ours any more is left when it is run */
 }
 
-/* --- the kind -------------------------------------------------------------------------------------------------------
- */
+/* --- the kind ---------------------------------------------------------------------------------------------------- */
 
 static void tell_absent(struct groups *g) {
         struct err err;
@@ -252,8 +241,7 @@ static void look(void *ctx) {
         cluster_discover(g->env.cluster, looked, g);
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------------------
- */
+/* --- runs -------------------------------------------------------------------------------------------------------- */
 
 static void run(void *ctx, struct str key) {
         struct groups *g = ctx;

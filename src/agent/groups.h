@@ -36,7 +36,6 @@
 #define GROUPS_ANNOTATION     "truce.dev/group-controller"
 #define GROUPS_EMBEDDED       "embedded"
 #define GROUPS_MANAGER        "truce-groups"
-#define GROUPS_BLOCKED        "WritesBlocked" /* type of the condition */
 #define GROUPS_RESYNC_MS      30000
 #define GROUPS_TERMINATING_MS 30000
 #define GROUPS_LOOK_AGAIN_MS  60000 /* for a definition that is missing, when all objects are ours */

@@ -232,12 +232,7 @@ const struct err *groups_cache_err(const struct groups_cache *c, const char **re
         return NULL;
 }
 
-size_t groups_cache_count(const struct groups_cache *c, enum groups_table table) {
-        return informer_count(c->tables[table].informer);
-}
-
-/* --- what a set is made of -----------------------------------------------------------------------------------------
- */
+/* --- what a set is made of --------------------------------------------------------------------------------------- */
 
 struct informer *groups_cache_informer(const struct groups_cache *c, enum groups_table table) {
         return c->tables[table].informer;

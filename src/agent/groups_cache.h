@@ -4,8 +4,8 @@
  * ControllerRevisions, StatefulSets (another controller's), and Nodes. One LIST and one WATCH a kind, of objects that
  * carry the label leaderworkerset.sigs.k8s.io/name; Nodes are all read.
  *
- * Kept of an object is what struct group_observed has of it, found by its own name and by the set its label names: a
- * few hundred bytes a Pod. Nothing is kept of an object that cannot be read but that there is something.
+ * Kept of an object is what struct group_observed has of it, found by its own name and by the set its label names:
+ * about a kibibyte a Pod. Nothing is kept of an object that cannot be read but that there is something.
  *
  * Thread rule: loop thread only. Life cycle: loop and client outlive it.
  */
@@ -47,7 +47,6 @@ DEFINE_CLEANUP(struct groups_cache *, groups_cache_free)
 bool groups_cache_is_synced(const struct groups_cache *c);
 /* The first kind that cannot be read now: its plural, and why. NULL: all can. */
 const struct err *groups_cache_err(const struct groups_cache *c, const char **ret_what);
-size_t groups_cache_count(const struct groups_cache *c, enum groups_table table);
 
 /* All that is known of a set, in the arena; nothing of it is borrowed from the cache. */
 void groups_cache_observe(struct groups_cache *c, struct str ns, struct str name, struct str uid, struct arena *a,

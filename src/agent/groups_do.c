@@ -177,19 +177,6 @@ static void ended(struct doing *d) {
 
 /* --- what stands in the way ----------------------------------------------------------------------------------- */
 
-static bool is_owned(const struct value *object, struct str uid) {
-        const struct value *owners = value_path(object, "metadata", "ownerReferences", NULL);
-
-        for (size_t i = 0; i < value_count(owners); i++) {
-                const struct value *owner = owners->list.items[i];
-
-                if (value_truth(value_getc(owner, "controller"), false) &&
-                    str_eq(value_text(value_getc(owner, "uid")), uid))
-                        return true;
-        }
-        return false;
-}
-
 /* Is it what was to be made (plan.h)? */
 static bool will_do(const struct doing *d, struct str object) {
         _cleanup_(arena_freep) struct arena *a = arena_new(object.n * 8);
@@ -197,7 +184,7 @@ static bool will_do(const struct doing *d, struct str object) {
 
         if (json_parse(object, a, &v, NULL) < 0)
                 return false;
-        return is_owned(v, d->pass->spec.uid) ||
+        return str_eq(value_text(value_getc(kept_controller(v), "uid")), d->pass->spec.uid) ||
                (d->action->object == GROUP_CLAIM && !value_path(v, "metadata", "deletionTimestamp", NULL));
 }
 

@@ -10,6 +10,7 @@
 #include "agent/groups.h"
 #include "agent/groups_cache.h"
 #include "group/plan.h"
+#include "group/status.h"
 
 struct pass;
 
@@ -144,8 +145,6 @@ void refusals_keep(struct set *s, const struct group_plan *plan);
 bool is_refused(const struct set *s, const struct group_action *action, int64_t *soonest_ms);
 /* False: neither is anything refused, nor does the object say so. */
 bool may_be_blocked(const struct set *s, const struct live *live);
-/* What is ours of it, that condition included: others' conditions and fields stay theirs, to change and to remove. */
-const struct value *status_to_apply(const struct value *status, struct arena *a);
 /* The status with the condition WritesBlocked as it should be, in the arena; NULL: it is so. */
 const struct value *blocked_status(struct set *s, const struct value *lws, struct arena *a);
 

@@ -38,8 +38,7 @@ static void end_later(struct pass *p, enum queue_end end, int64_t after_ms) {
         finish(p);
 }
 
-/* --- the object itself -----------------------------------------------------------------------------------------------
- */
+/* --- the object itself ------------------------------------------------------------------------------------------- */
 
 static struct kube_location location(const struct pass *p) {
         struct kube_location at =
@@ -111,7 +110,8 @@ struct kube_op *pass_write_status(struct pass *p, const struct value *status, st
                                   void *ctx) {
         struct kube_write how = { .field_manager = STR(GROUPS_MANAGER), .force = true };
         struct kube_location at = location(p);
-        struct str body = status_body(p, status_to_apply(status, p->arena), rv);
+        const struct value *ours = group_status_ours(status, group_status_scope_of(status), p->arena);
+        struct str body = status_body(p, ours, rv);
 
         at.subresource = STR("status");
         return kube_client_apply(p->set->groups->env.client, &at, body, &how, done, ctx);

@@ -5,8 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/when.h"
-#include "group/status.h"
+#include "group/conditions.h"
 #include "sync/backoff.h"
 
 /* For rights that are missing; what a policy refuses waits a minute at least (sync/backoff.h). */
@@ -30,13 +29,14 @@ void refusals_clear(struct set *s) {
         s->refusal_count = s->refusal_cap = 0;
 }
 
-static struct refusal *find(const struct set *s, const struct group_action *action) {
-        for (size_t i = 0; i < s->refusal_count; i++) {
-                struct refusal *r = &s->refusals[i];
+static bool is_about(const struct refusal *r, const struct group_action *action) {
+        return r->kind == action->kind && r->object == action->object && str_eqc(action->name, r->name);
+}
 
-                if (r->kind == action->kind && r->object == action->object && str_eqc(action->name, r->name))
-                        return r;
-        }
+static struct refusal *find(const struct set *s, const struct group_action *action) {
+        for (size_t i = 0; i < s->refusal_count; i++)
+                if (is_about(&s->refusals[i], action))
+                        return &s->refusals[i];
         return NULL;
 }
 
@@ -136,8 +136,7 @@ bool is_refused(const struct set *s, const struct group_action *action, int64_t 
         return left > 0;
 }
 
-/* --- the condition ---------------------------------------------------------------------------------------------------
- */
+/* --- the condition ----------------------------------------------------------------------------------------------- */
 
 static const char *reason_of(enum err_code code) {
         switch (code) {
@@ -153,12 +152,9 @@ static const char *reason_of(enum err_code code) {
 }
 
 static bool is_planned(const struct refusal *r, const struct group_plan *plan) {
-        for (size_t i = 0; i < plan->action_count; i++) {
-                const struct group_action *action = &plan->actions[i];
-
-                if (r->kind == action->kind && r->object == action->object && str_eqc(action->name, r->name))
+        for (size_t i = 0; i < plan->action_count; i++)
+                if (is_about(r, &plan->actions[i]))
                         return true;
-        }
         return false;
 }
 
@@ -192,88 +188,29 @@ static const struct refusal *first_refusal(const struct set *s) {
         return first;
 }
 
-/* Empty: nothing is blocked. */
-static struct str message_of(const struct set *s, struct arena *a, const char **ret_reason) {
+static struct condition verdict(const struct set *s, struct arena *a) {
+        struct condition c = { .type = STR(GROUP_CONDITION_BLOCKED),
+                               .reason = STR("Written"),
+                               .message = STR("what is planned is written") };
         const struct refusal *r = first_refusal(s);
         const char *what = "";
         const struct err *err = s->groups->cache ? groups_cache_err(s->groups->cache, &what) : NULL;
-        struct str text = { 0 };
 
         if (r) {
-                *ret_reason = reason_of(r->code);
-                text = str_from(r->text);
+                c.on = true;
+                c.reason = str_from(reason_of(r->code));
+                c.message = str_from(r->text);
         } else if (err && err->code == ERR_FORBIDDEN) {
-                *ret_reason = "Forbidden";
-                text = arena_strf(a, "%s cannot be read: %s", what, err->msg);
+                c.on = true;
+                c.reason = STR("Forbidden");
+                c.message = arena_strf(a, "%s cannot be read: %s", what, err->msg);
         } else if (s->mishaps >= GROUPS_MISHAPS_TOLD && s->mishap) {
-                *ret_reason = "Failed";
-                text = str_from(s->mishap);
+                c.on = true;
+                c.reason = STR("Failed");
+                c.message = str_from(s->mishap);
         }
-        return arena_str(a, str_sub(text, 0, MESSAGE_MAX_BYTES));
-}
-
-static const struct value *now_text(const struct set *s, struct arena *a) {
-        _cleanup_(buf_done) struct buf text = buf_make(64);
-
-        when_print(loop_wall_ms(s->groups->env.loop), &text);
-        return value_string(a, buf_str(&text), 0);
-}
-
-/* `old` may be NULL. */
-static const struct value *condition(const struct set *s, const struct value *old, const char *reason,
-                                     struct str message, const struct value *generation, struct arena *a) {
-        struct value_map_builder b = { 0 };
-        const char *status = message.n ? "True" : "False";
-        bool same = old && str_eqc(value_text(value_getc(old, "status")), status);
-        const struct value *since = same ? value_getc(old, "lastTransitionTime") : NULL;
-
-        value_map_add(&b, STR("type"), value_stringc(a, GROUPS_BLOCKED), 0);
-        value_map_add(&b, STR("status"), value_stringc(a, status), 0);
-        value_map_add(&b, STR("reason"), value_stringc(a, reason), 0);
-        value_map_add(&b, STR("message"), value_string(a, message.n ? message : STR("what is planned is written"), 0),
-                      0);
-        value_map_add(&b, STR("lastTransitionTime"), since ? since : now_text(s, a), 0);
-        if (generation)
-                value_map_add(&b, STR("observedGeneration"), generation, 0);
-        return value_map_end(&b, a, 0);
-}
-
-/* With this one in the place of its type; conditions are sorted by type. */
-static const struct value *with_condition(const struct value *conditions, const struct value *condition,
-                                          struct arena *a) {
-        struct value_list_builder b = { 0 };
-        struct str type = value_text(value_getc(condition, "type"));
-        bool added = false;
-
-        for (size_t i = 0; i < value_count(conditions); i++) {
-                int order = str_cmp(value_text(value_getc(conditions->list.items[i], "type")), type);
-
-                if (order >= 0 && !added) {
-                        value_list_add(&b, condition);
-                        added = true;
-                }
-                if (order != 0)
-                        value_list_add(&b, conditions->list.items[i]);
-        }
-        if (!added)
-                value_list_add(&b, condition);
-        return value_list_end(&b, a, 0);
-}
-
-static const struct value *find_condition(const struct value *conditions) {
-        for (size_t i = 0; i < value_count(conditions); i++)
-                if (str_eqc(value_text(value_getc(conditions->list.items[i], "type")), GROUPS_BLOCKED))
-                        return conditions->list.items[i];
-        return NULL;
-}
-
-const struct value *status_to_apply(const struct value *status, struct arena *a) {
-        const struct value *blocked = find_condition(value_getc(status, "conditions"));
-        const struct value *ours = group_status_ours(status, group_status_scope_of(status), a);
-
-        if (!blocked)
-                return ours;
-        return value_with(a, ours, STR("conditions"), with_condition(value_getc(ours, "conditions"), blocked, a));
+        c.message = str_sub(c.message, 0, MESSAGE_MAX_BYTES);
+        return c;
 }
 
 bool may_be_blocked(const struct set *s, const struct live *live) {
@@ -281,20 +218,17 @@ bool may_be_blocked(const struct set *s, const struct live *live) {
 
         return s->refusal_count || s->mishaps >= GROUPS_MISHAPS_TOLD ||
                (s->groups->cache && groups_cache_err(s->groups->cache, &what)) ||
-               str_contains((struct str){ live->text, live->text_bytes }, STR(GROUPS_BLOCKED));
+               str_contains((struct str){ live->text, live->text_bytes }, STR(GROUP_CONDITION_BLOCKED));
 }
 
 const struct value *blocked_status(struct set *s, const struct value *lws, struct arena *a) {
-        const struct value *status = value_getc(lws, "status"), *conditions = value_getc(status, "conditions");
-        const struct value *old = find_condition(conditions);
-        const char *reason = "Written";
-        struct str message = message_of(s, a, &reason);
+        const struct value *status = value_getc(lws, "status"), *before = value_getc(status, "conditions"), *after;
+        struct condition blocked = verdict(s, a);
+        int64_t generation = 0;
 
-        if (!old && !message.n)
+        if (!blocked.on && !conditions_find(before, blocked.type))
                 return NULL;
-        const struct value *now =
-                condition(s, old, reason, message, value_path(lws, "metadata", "generation", NULL), a);
-        if (old && value_equal(old, now))
-                return NULL;
-        return value_with(a, status, STR("conditions"), with_condition(conditions, now, a));
+        value_to_i64(value_path(lws, "metadata", "generation", NULL), &generation);
+        after = conditions_set(before, &blocked, 1, generation, loop_wall_ms(s->groups->env.loop), a);
+        return after == before ? NULL : value_with(a, status, STR("conditions"), after);
 }

@@ -50,7 +50,7 @@ void tell_refusal(const struct set *s, const struct group_action *action, const 
         _cleanup_(buf_done) struct buf message = buf_make(EVENT_MESSAGE_MAX_BYTES * 4);
 
         buf_addf(&message, "%.*s: %s", STR_FMT(action->name.n ? action->name : s->name), err->msg);
-        tell(s, true, GROUPS_BLOCKED, buf_str(&message));
+        tell(s, true, GROUP_CONDITION_BLOCKED, buf_str(&message));
 }
 
 /* --- metrics -------------------------------------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
  * writes (agent/gates.h) and a leader (agent/leader.h) this is what a reconciler is made of; what it does with all that
  * is its own. groups_cache.c has six of them; a whole small reconciler is tests/bench/modelcache.c.
  *
- * Kept of an object is what read() makes of its bytes, no more: a few hundred bytes, where the object's tree would be
- * tens of thousands. It is found by its own key, and with all others of the same owner: the key of what is to be looked
+ * Kept of an object is what read() makes of its bytes, no more: for a Pod about a kibibyte, where the object's tree
+ * would be tens. It is found by its own key, and with all others of the same owner: the key of what is to be looked
  * at when it changes (that of its controller, or of what a label names; an object that is looked at for its own sake is
  * its own owner). wake() names the owner whenever something of it came, changed or went, and the old one, too, when the
  * owner changed. Nothing older than what is kept is taken in, wherever it comes from.

@@ -3,8 +3,7 @@
  * struct queue: which keys a controller has to look at. What is done with a key, and what a key means, is the caller's.
  *
  * The promises (those of client-go's workqueue):
- *  - run() is never called for a key while a run of it is under way; runs of different keys are at most `workers` at
- * once.
+ *  - run() is never called for a key while a run of it is under way; at most `workers` runs are under way at once.
  *  - However often a key is added while a run is under way, exactly one more run follows; however often while it waits,
  * one run. None is lost.
  *  - Of two times at which a key is to come, the earlier one counts. A run forgets the time that was named before it

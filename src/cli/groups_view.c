@@ -4,15 +4,19 @@
 #include "agent/groups.h"
 #include "cli/grid.h"
 #include "diff/text.h"
+#include "group/conditions.h"
+#include "group/status.h"
 
 #define REVISION_DIGITS 6
 
 /* --- what is going on ----------------------------------------------------------------------------------------- */
 
 /* What a person should hear of first. */
-static const char *const conditions[] = { "Stalled",          GROUPS_BLOCKED,       "Degraded",
-                                          "TerminatingStuck", "WaitingForCapacity", "RestartBackoff",
-                                          "UpdateInProgress", "Progressing",        "Available" };
+static const char *const conditions[] = { GROUP_CONDITION_STALLED,  GROUP_CONDITION_BLOCKED,
+                                          GROUP_CONDITION_DEGRADED, GROUP_CONDITION_STUCK,
+                                          GROUP_CONDITION_WAITING,  GROUP_CONDITION_BACKOFF,
+                                          GROUP_CONDITION_UPDATING, GROUP_CONDITION_PROGRESSING,
+                                          GROUP_CONDITION_AVAILABLE };
 
 /* As it is about to be written. */
 static const struct value *newest_status(const struct groups_view *v) {
@@ -25,14 +29,7 @@ static const struct value *newest_status(const struct groups_view *v) {
 static const struct value *true_condition(const struct value *status, const char *type) {
         const struct value *list = value_getc(status, "conditions");
 
-        for (size_t i = 0; i < value_count(list); i++) {
-                const struct value *c = list->list.items[i];
-
-                if (str_eqc(value_text(value_getc(c, "type")), type) &&
-                    str_eqc(value_text(value_getc(c, "status")), "True"))
-                        return c;
-        }
-        return NULL;
+        return conditions_on(list, str_from(type)) ? conditions_find(list, str_from(type)) : NULL;
 }
 
 static struct str now_of(const struct groups_view *v, struct arena *a) {

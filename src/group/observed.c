@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/when.h"
+#include "group/conditions.h"
 #include "group/names.h"
 
 #define OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
@@ -61,12 +62,7 @@ static int read_head(const struct value *object, struct arena *a, struct head *r
 }
 
 static const struct value *condition(const struct value *object, const char *type) {
-        const struct value *list = value_path(object, "status", "conditions", NULL);
-
-        for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list.count; i++)
-                if (str_eqc(value_text(value_getc(list->list.items[i], "type")), type))
-                        return list->list.items[i];
-        return NULL;
+        return conditions_find(value_path(object, "status", "conditions", NULL), str_from(type));
 }
 
 static bool says(const struct value *map, const char *key, const char *text) {

@@ -187,7 +187,7 @@ const struct value *group_status_build(const struct group_status_in *in, struct 
 }
 
 static bool is_ours(struct str type, enum group_status_scope scope) {
-        if (str_eqc(type, GROUP_CONDITION_MEMORY))
+        if (str_eqc(type, GROUP_CONDITION_MEMORY) || str_eqc(type, GROUP_CONDITION_BLOCKED))
                 return true;
         if (scope == GROUP_STATUS_FOREIGN)
                 return is_among(type, troubles, ARRAY_LEN(troubles)) && !str_eqc(type, GROUP_CONDITION_DEGRADED);

@@ -29,6 +29,7 @@ struct group_spec;
 #define GROUP_CONDITION_BACKOFF     "RestartBackoff"
 #define GROUP_CONDITION_WAITING     "WaitingForCapacity"
 #define GROUP_CONDITION_STUCK       "TerminatingStuck"
+#define GROUP_CONDITION_BLOCKED     "WritesBlocked"     /* of who sends the writes; group_status_ours() keeps it */
 #define GROUP_REASON_FOREIGN        "ForeignController" /* of Stalled */
 #define GROUP_CONDITION_MEMORY      "truce.dev/Groups"  /* message: group_memory_text() */
 

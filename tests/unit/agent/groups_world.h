@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/yaml.h"
 #include "git/memory.h"
+#include "group/status.h"
 #include "sandbox/sandbox.h"
 
 #define START_MS  INT64_C(1800000000000)
@@ -173,6 +174,38 @@ static inline void add_file(struct world *w, const char *path) {
         assert_int_equal(yaml_parse(buf_str(&text), a, &docs, &count, NULL), 0);
         for (size_t i = 0; i < count; i++)
                 assert_int_equal(sandbox_add(w->sandbox, docs[i].value, NULL), 0);
+}
+
+/* Admission rules of the sandbox, as JSON: a policy that lets no Pod be made, and none at all. */
+#define NO_PODS(words)                                                                                                 \
+        "{\"rules\":[{\"name\":\"no-pods\",\"match\":{\"kinds\":[\"Pod\"],\"operations\":[\"CREATE\"]},"               \
+        "\"unlessSet\":\"/metadata/labels/never\",\"deny\":\"" words "\"}]}"
+#define NO_RULES "{\"rules\":[]}"
+
+static inline void set_rules(struct world *w, const char *rules) {
+        _cleanup_(arena_freep) struct arena *a = arena_new(0);
+        const struct value *v;
+
+        assert_int_equal(json_parse(str_from(rules), a, &v, NULL), 0);
+        assert_int_equal(sandbox_set_rules(w->sandbox, v, NULL), 0);
+}
+
+/* Faults: watches of a kind show nothing until w->blind_until_ms. */
+static inline struct sandbox_fault blind_for(const struct world *w, const struct sandbox_request *req, bool is_watch,
+                                             const char *kind) {
+        struct sandbox_fault fault = { 0 };
+
+        if (is_watch && str_contains(req->path, str_from(kind)) && loop_now_ms(w->loop) < w->blind_until_ms)
+                fault.delay_ms = w->blind_until_ms - loop_now_ms(w->loop);
+        return fault;
+}
+
+static inline struct sandbox_fault blind_for_sets(struct world *w, const struct sandbox_request *req, bool is_watch) {
+        return blind_for(w, req, is_watch, "/leaderworkersets");
+}
+
+static inline struct sandbox_fault blind_for_pods(struct world *w, const struct sandbox_request *req, bool is_watch) {
+        return blind_for(w, req, is_watch, "/pods");
 }
 
 /* --- the agent ------------------------------------------------------------------------------------------------ */

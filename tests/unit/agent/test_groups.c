@@ -16,7 +16,7 @@ static void a_set_of_git_becomes_groups_of_pods_and_then_nothing_is_written(void
         assert_int_equal(ready_pods(&w, "demo"), 6);
         assert_int_equal(status_number(&w, "demo", "readyReplicas"), 2);
         assert_true(is_true(&w, "demo", "Available"));
-        assert_null(condition(&w, "demo", GROUPS_BLOCKED));
+        assert_null(condition(&w, "demo", GROUP_CONDITION_BLOCKED));
         assert_int_equal(groups_state(agent_groups(w.agent)), GROUPS_STATE_RUNNING);
 
         size_t writes = w.writes, requests = w.requests;
@@ -160,32 +160,24 @@ static void a_set_that_is_made_anew_gets_groups_of_its_own(void **state) {
 
 static void what_is_refused_is_a_condition_until_it_is_not(void **state) {
         struct world w;
-        _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        const struct value *rules;
 
         (void)state;
         prepare(&w, DEMO("2", "main:1"));
         add_file(&w, TRUCE_SOURCE_DIR "/deploy/lws/crd.yaml");
-        assert_int_equal(
-                json_parse(STR("{\"rules\":[{\"name\":\"no-pods\",\"match\":{\"kinds\":[\"Pod\"],\"operations\":"
-                               "[\"CREATE\"]},\"unlessSet\":\"/metadata/labels/never\",\"deny\":\"not today\"}]}"),
-                           a, &rules, NULL),
-                0);
-        assert_int_equal(sandbox_set_rules(w.sandbox, rules, NULL), 0);
+        set_rules(&w, NO_PODS("not today"));
         start_agent(&w);
         loop_run_for(w.loop, A_MINUTE / 2);
-        assert_true(is_true(&w, "demo", GROUPS_BLOCKED));
-        assert_string_equal(value_text(value_getc(condition(&w, "demo", GROUPS_BLOCKED), "reason")).p,
+        assert_true(is_true(&w, "demo", GROUP_CONDITION_BLOCKED));
+        assert_string_equal(value_text(value_getc(condition(&w, "demo", GROUP_CONDITION_BLOCKED), "reason")).p,
                             "AdmissionDenied");
 
         size_t requests = w.requests;
         loop_run_for(w.loop, A_MINUTE / 3); /* a policy's refusal is not asked about again within a minute */
         assert_true(w.requests - requests < 3);
-        assert_int_equal(json_parse(STR("{\"rules\":[]}"), a, &rules, NULL), 0);
-        assert_int_equal(sandbox_set_rules(w.sandbox, rules, NULL), 0);
+        set_rules(&w, NO_RULES);
         loop_run_for(w.loop, 15 * A_MINUTE);
         assert_int_equal(ready_pods(&w, "demo"), 6);
-        assert_false(is_true(&w, "demo", GROUPS_BLOCKED));
+        assert_false(is_true(&w, "demo", GROUP_CONDITION_BLOCKED));
         end(&w);
 }
 

@@ -251,14 +251,6 @@ static void a_crash_loop_gets_slow_and_ends_with_its_budget(void **state) {
         end(&w);
 }
 
-static struct sandbox_fault silent_for_pods(struct world *w, const struct sandbox_request *req, bool is_watch) {
-        struct sandbox_fault fault = { 0 };
-
-        if (is_watch && str_contains(req->path, STR("/pods")) && loop_now_ms(w->loop) < w->blind_until_ms)
-                fault.delay_ms = w->blind_until_ms - loop_now_ms(w->loop);
-        return fault;
-}
-
 /* K1: a watch of which nothing comes any more is noticed by its silence; one that ends, at once. */
 static void a_pod_that_goes_while_its_watch_is_silent_is_noticed(void **state) {
         struct world w;
@@ -267,7 +259,7 @@ static void a_pod_that_goes_while_its_watch_is_silent_is_noticed(void **state) {
         begin(&w, DEMO("1", "main:1"));
         loop_run_for(w.loop, 5 * A_MINUTE);
         struct str before = uids(&w, "demo", "0");
-        w.fault = silent_for_pods;
+        w.fault = blind_for_pods;
         w.blind_until_ms = loop_now_ms(w.loop) + 60 * A_MINUTE;
         sandbox_drop_watches(w.sandbox);
         loop_run_for(w.loop, 2000);

@@ -177,14 +177,14 @@ static void what_the_server_cannot_serve_is_told_and_asked_for_less_and_less(voi
         w.fault = no_pods_can_be_made;
         start_agent(&w);
         loop_run_for(w.loop, A_MINUTE);
-        assert_true(is_true(&w, "demo", GROUPS_BLOCKED));
+        assert_true(is_true(&w, "demo", GROUP_CONDITION_BLOCKED));
         size_t requests = w.requests;
         loop_run_for(w.loop, 10 * A_MINUTE);
         assert_in_range(w.requests - requests, 1, 400);
         w.fault = NULL;
         loop_run_for(w.loop, 2 * A_MINUTE);
         assert_converged(&w, "main:1");
-        assert_false(is_true(&w, "demo", GROUPS_BLOCKED));
+        assert_false(is_true(&w, "demo", GROUP_CONDITION_BLOCKED));
         end(&w);
 }
 
@@ -213,7 +213,7 @@ static void a_refusal_of_what_was_asked_for_before_holds_up_nothing(void **state
         scale(&w, "demo", 2);
         loop_run_for(w.loop, A_MINUTE);
         assert_int_equal(ready_pods(&w, "demo"), 6);
-        assert_false(is_true(&w, "demo", GROUPS_BLOCKED));
+        assert_false(is_true(&w, "demo", GROUP_CONDITION_BLOCKED));
         end(&w);
 }
 
@@ -234,8 +234,8 @@ static void a_right_that_is_missing_is_a_condition_until_it_is_there(void **stat
         w.fault = no_right_to_pods;
         start_agent(&w);
         loop_run_for(w.loop, A_MINUTE);
-        assert_true(is_true(&w, "demo", GROUPS_BLOCKED));
-        assert_true(str_contains(value_text(value_getc(condition(&w, "demo", GROUPS_BLOCKED), "message")),
+        assert_true(is_true(&w, "demo", GROUP_CONDITION_BLOCKED));
+        assert_true(str_contains(value_text(value_getc(condition(&w, "demo", GROUP_CONDITION_BLOCKED), "message")),
                                  STR("pods cannot be read")));
         assert_int_equal(groups_state(agent_groups(w.agent)), GROUPS_STATE_FAILED);
         assert_int_equal(app_sync_status(agent_app(w.agent, 0)), APP_SYNCED);
@@ -244,19 +244,20 @@ static void a_right_that_is_missing_is_a_condition_until_it_is_there(void **stat
         w.fault = NULL;
         loop_run_for(w.loop, 2 * A_MINUTE);
         assert_converged(&w, "main:1");
-        assert_false(is_true(&w, "demo", GROUPS_BLOCKED));
+        assert_false(is_true(&w, "demo", GROUP_CONDITION_BLOCKED));
         end(&w);
 }
 
 /* --- old pictures --------------------------------------------------------------------------------------------- */
 
-static struct sandbox_fault blind_for_sets(struct world *w, const struct sandbox_request *req, bool is_watch) {
-        struct sandbox_fault fault = { 0 };
-
-        if (is_watch && str_contains(req->path, STR("leaderworkersets")) && loop_now_ms(w->loop) < w->blind_until_ms)
-                fault.delay_ms = w->blind_until_ms - loop_now_ms(w->loop);
-        return fault;
-}
+/* A set that Git does not have. */
+static const char by_hand[] =
+        "{\"apiVersion\":\"leaderworkerset.x-k8s.io/v1\",\"kind\":\"LeaderWorkerSet\",\"metadata\":{\"name\":\"demo\","
+        "\"annotations\":{\"truce.dev/"
+        "group-controller\":\"embedded\"}},\"spec\":{\"replicas\":1,\"leaderWorkerTemplate\":"
+        "{\"size\":3,\"workerTemplate\":{\"spec\":{\"terminationGracePeriodSeconds\":1,\"containers\":[{\"name\":"
+        "\"main\","
+        "\"image\":\"main:1\"}]}}}}}";
 
 /* The agent sees Pods go, but not yet that the object is another one: it asks instead of making Pods that vanish again.
  */
@@ -265,14 +266,7 @@ static void an_object_that_was_made_anew_unseen_is_asked_about(void **state) {
 
         (void)state;
         begin(&w, LWS_OF("other", EMBEDDED, "1", "1", "main:1", ""));
-        post(&w, SHOP_LWS,
-             "{\"apiVersion\":\"leaderworkerset.x-k8s.io/"
-             "v1\",\"kind\":\"LeaderWorkerSet\",\"metadata\":{\"name\":\"demo\","
-             "\"annotations\":{\"truce.dev/"
-             "group-controller\":\"embedded\"}},\"spec\":{\"replicas\":1,\"leaderWorkerTemplate\":"
-             "{\"size\":3,\"workerTemplate\":{\"spec\":{\"terminationGracePeriodSeconds\":1,\"containers\":[{\"name\":"
-             "\"main\","
-             "\"image\":\"main:1\"}]}}}}}");
+        post(&w, SHOP_LWS, by_hand);
         loop_run_for(w.loop, A_MINUTE);
         assert_int_equal(ready_pods(&w, "demo"), 3);
 
@@ -282,14 +276,7 @@ static void an_object_that_was_made_anew_unseen_is_asked_about(void **state) {
         sandbox_drop_watches(w.sandbox);
         loop_run_for(w.loop, 2000);
         ask(&w, KUBE_DELETE, SHOP_LWS "/demo", NULL, NULL, 200);
-        post(&w, SHOP_LWS,
-             "{\"apiVersion\":\"leaderworkerset.x-k8s.io/"
-             "v1\",\"kind\":\"LeaderWorkerSet\",\"metadata\":{\"name\":\"demo\","
-             "\"annotations\":{\"truce.dev/"
-             "group-controller\":\"embedded\"}},\"spec\":{\"replicas\":1,\"leaderWorkerTemplate\":"
-             "{\"size\":3,\"workerTemplate\":{\"spec\":{\"terminationGracePeriodSeconds\":1,\"containers\":[{\"name\":"
-             "\"main\","
-             "\"image\":\"main:1\"}]}}}}}");
+        post(&w, SHOP_LWS, by_hand);
         loop_run_for(w.loop, A_MINUTE);
         assert_int_equal(ready_pods(&w, "demo"), 3);
         assert_in_range(w.created - created, 3, 9); /* at most two rounds for an object that is gone */

@@ -69,14 +69,6 @@ static void a_condition_of_another_stays_its_own(void **state) {
 }
 
 /* While the agent's picture still has it. */
-static struct sandbox_fault late_news_of_sets(struct world *w, const struct sandbox_request *req, bool is_watch) {
-        struct sandbox_fault fault = { 0 };
-
-        if (is_watch && str_contains(req->path, STR("leaderworkersets")) && loop_now_ms(w->loop) < w->blind_until_ms)
-                fault.delay_ms = w->blind_until_ms - loop_now_ms(w->loop);
-        return fault;
-}
-
 static void a_condition_that_another_removed_does_not_come_back(void **state) {
         struct world w;
 
@@ -84,7 +76,7 @@ static void a_condition_that_another_removed_does_not_come_back(void **state) {
         begin(&w, DEMO("2", "main:1"));
         apply_status(&w, SEEN);
         loop_run_for(w.loop, 1000);
-        w.fault = late_news_of_sets;
+        w.fault = blind_for_sets;
         w.blind_until_ms = loop_now_ms(w.loop) + A_MINUTE;
         sandbox_drop_watches(w.sandbox);
         loop_run_for(w.loop, 1000);
@@ -99,28 +91,21 @@ static void a_condition_that_another_removed_does_not_come_back(void **state) {
 /* What is refused is told beside what is counted, and takes nothing of another's. */
 static void a_refusal_is_told_and_others_conditions_stay(void **state) {
         struct world w;
-        _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        const struct value *rules;
 
         (void)state;
         begin(&w, DEMO("1", "main:1"));
         apply_status(&w, SEEN);
-        assert_int_equal(
-                json_parse(STR("{\"rules\":[{\"name\":\"no-pods\",\"match\":{\"kinds\":[\"Pod\"],\"operations\":"
-                               "[\"CREATE\"]},\"unlessSet\":\"/metadata/labels/never\",\"deny\":\"not today\"}]}"),
-                           a, &rules, NULL),
-                0);
-        assert_int_equal(sandbox_set_rules(w.sandbox, rules, NULL), 0);
+        set_rules(&w, NO_PODS("not today"));
         scale(&w, "demo", 2);
         loop_run_for(w.loop, A_MINUTE / 2);
-        assert_true(is_true(&w, "demo", GROUPS_BLOCKED));
+        assert_true(is_true(&w, "demo", GROUP_CONDITION_BLOCKED));
         assert_int_equal(status_number(&w, "demo", "readyReplicas"), 1);
         assert_non_null(condition(&w, "demo", "Progressing"));
         assert_string_equal(owners_of_seen(&w).p, "dash ");
         scale(&w, "demo", 1);
         loop_run_for(w.loop, 2 * A_MINUTE);
-        assert_non_null(condition(&w, "demo", GROUPS_BLOCKED));
-        assert_false(is_true(&w, "demo", GROUPS_BLOCKED));
+        assert_non_null(condition(&w, "demo", GROUP_CONDITION_BLOCKED));
+        assert_false(is_true(&w, "demo", GROUP_CONDITION_BLOCKED));
         assert_true(is_true(&w, "demo", "Available"));
         end(&w);
 }
@@ -158,13 +143,13 @@ static void what_was_refused_is_tried_at_once_when_the_object_was_changed(void *
         loop_run_for(w.loop, 5000);
         start_agent(&w);
         loop_run_for(w.loop, 10 * A_MINUTE);
-        assert_true(is_true(&w, "demo", GROUPS_BLOCKED));
+        assert_true(is_true(&w, "demo", GROUP_CONDITION_BLOCKED));
         assert_int_equal(events_that_say(&w, "no team"), 1);
         assert_int_equal(events_that_say(&w, "Created group"), 0);
         push(&w, LABELLED("a: b, team: blue"));
         loop_run_for(w.loop, 40000);
         assert_int_equal(ready_pods(&w, "demo"), 2);
-        assert_false(is_true(&w, "demo", GROUPS_BLOCKED));
+        assert_false(is_true(&w, "demo", GROUP_CONDITION_BLOCKED));
         end(&w);
 }
 
@@ -263,22 +248,15 @@ static void a_set_that_an_operator_owns_is_run_only_where_all_are(void **state) 
 
 static void what_a_policy_echoes_of_a_pod_is_told_without_its_variables(void **state) {
         struct world w;
-        _cleanup_(arena_freep) struct arena *a = arena_new(0);
-        const struct value *rules, *const *events;
+        const struct value *const *events;
 
         (void)state;
         prepare(&w, WITH_PASSWORD);
         add_file(&w, TRUCE_SOURCE_DIR "/deploy/lws/crd.yaml");
-        assert_int_equal(
-                json_parse(STR("{\"rules\":[{\"name\":\"no-pods\",\"match\":{\"kinds\":[\"Pod\"],\"operations\":"
-                               "[\"CREATE\"]},\"unlessSet\":\"/metadata/labels/never\",\"deny\":\"demo-x says "
-                               "'demo' and A=" PASSWORD "s, not today\"}]}"),
-                           a, &rules, NULL),
-                0);
-        assert_int_equal(sandbox_set_rules(w.sandbox, rules, NULL), 0);
+        set_rules(&w, NO_PODS("demo-x says 'demo' and A=" PASSWORD "s, not today"));
         start_agent(&w);
         loop_run_for(w.loop, A_MINUTE / 2);
-        struct str message = value_text(value_getc(condition(&w, "demo", GROUPS_BLOCKED), "message"));
+        struct str message = value_text(value_getc(condition(&w, "demo", GROUP_CONDITION_BLOCKED), "message"));
         assert_true(str_contains(message, STR("demo-x says '***' and A=***s, not today")));
 
         size_t count = sandbox_list(w.sandbox, STR("events.k8s.io"), STR("events"), w.arena, &events);

@@ -10,10 +10,9 @@
 
 #include <dirent.h>
 
-#include "base/limits.h"
-#include "base/yaml.h"
 #include "group/build.h"
 #include "group/spec.h"
+#include "yaml_case.h"
 
 #define CASES    TRUCE_SOURCE_DIR "/tests/cases/group/build"
 #define AT_LEAST 25
@@ -23,37 +22,6 @@ struct playing {
         const char *name;
         struct group_spec spec;
 };
-
-static const struct value *read_file(struct arena *a, const char *name) {
-        struct str path = arena_strf(a, CASES "/%s", name);
-        char *text = arena_zalloc(a, MIB);
-        const struct yaml_document *docs;
-        struct err err = { 0 };
-        size_t count;
-        FILE *f = fopen(path.p, "r");
-
-        assert_non_null(f);
-        size_t n = fread(text, 1, MIB - 1, f);
-        fclose(f);
-        if (yaml_parse((struct str){ text, n }, a, &docs, &count, &err) < 0)
-                fail_msg("%s: %s", name, err.msg);
-        assert_int_equal(count, 1);
-        return docs[0].value;
-}
-
-static void only_keys(const struct playing *p, const struct value *map, const char *const *known, size_t count) {
-        for (size_t i = 0; i < value_count(map); i++) {
-                size_t k = 0;
-
-                while (k < count && !str_eqc(map->map.members[i].key, known[k]))
-                        k++;
-                if (k == count)
-                        fail_msg("%s: unknown key %.*s", p->name, STR_FMT(map->map.members[i].key));
-        }
-}
-#define ONLY_KEYS(p, map, ...)                                                                                         \
-        only_keys(p, map, (const char *const[]){ __VA_ARGS__ },                                                        \
-                  sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
 
 static int32_t number(const struct value *map, const char *key, int32_t otherwise) {
         int64_t n = otherwise;
@@ -135,7 +103,7 @@ static void play_row(const struct playing *p, const struct value *row) {
 
 static void play(const char *name) {
         struct playing p = { .a = arena_new(0), .name = name };
-        const struct value *doc = read_file(p.a, name), *rows = value_getc(doc, "made");
+        const struct value *doc = read_yaml(p.a, arena_strf(p.a, CASES "/%s", name).p), *rows = value_getc(doc, "made");
 
         ONLY_KEYS(&p, doc, "set", "made");
         read_set(&p, value_getc(doc, "set"));

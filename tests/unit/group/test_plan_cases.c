@@ -5,8 +5,8 @@
 #include <dirent.h>
 
 #include "base/duration.h"
-#include "base/yaml.h"
 #include "group/conditions.h"
+#include "yaml_case.h"
 
 #define CASES    TRUCE_SOURCE_DIR "/tests/cases/group/plan"
 #define AT_LEAST 40
@@ -625,27 +625,11 @@ static void play_step(struct playing *p, struct str name, const struct value *v)
         WRONG(p, "unknown step %.*s", STR_FMT(name));
 }
 
-static const struct value *read_case(struct arena *a, const char *name) {
-        struct str path = arena_strf(a, CASES "/%s", name);
-        char *text = arena_zalloc(a, KIB64);
-        const struct yaml_document *docs;
-        struct err err = { 0 };
-        size_t count;
-        FILE *f = fopen(path.p, "r");
-
-        assert_non_null(f);
-        size_t n = fread(text, 1, KIB64 - 1, f);
-        fclose(f);
-        if (yaml_parse((struct str){ text, n }, a, &docs, &count, &err) < 0)
-                fail_msg("%s: %s", name, err.msg);
-        return docs[0].value;
-}
-
 static void play(const char *name) {
         _cleanup_(arena_freep) struct arena *a = arena_new(65536);
         _cleanup_(world_freep) struct world *w = world_new();
         struct playing p = { .a = a, .name = name, .w = w };
-        const struct value *doc = read_case(a, name), *list = value_getc(doc, "steps");
+        const struct value *doc = read_yaml(a, arena_strf(a, CASES "/%s", name).p), *list = value_getc(doc, "steps");
 
         if (!value_text(value_getc(doc, "claim")).n || !value_count(list))
                 fail_msg("%s: no claim or no steps", name);

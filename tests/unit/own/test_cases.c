@@ -5,8 +5,8 @@
 #include <dirent.h>
 
 #include "base/pointer.h"
-#include "base/yaml.h"
 #include "own/decide.h"
+#include "yaml_case.h"
 
 #define CASES TRUCE_SOURCE_DIR "/tests/cases/own"
 #define AT_LEAST 160
@@ -25,37 +25,6 @@ struct playing {
 static const struct hash_key key = { 3, 4 };
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
-
-static void only_keys(const struct playing *p, const struct value *map, const char *const *known, size_t count) {
-        for (size_t i = 0; i < value_count(map); i++) {
-                size_t k = 0;
-
-                while (k < count && !str_eqc(map->map.members[i].key, known[k]))
-                        k++;
-                if (k == count)
-                        fail_msg("%s: unknown key %.*s", p->name, STR_FMT(map->map.members[i].key));
-        }
-}
-#define ONLY_KEYS(p, map, ...)                                                                                         \
-        only_keys(p, map, (const char *const[]){ __VA_ARGS__ },                                                        \
-                  sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
-
-static const struct value *read_file(struct arena *a, const char *name) {
-        struct str path = arena_strf(a, CASES "/%s", name);
-        char *text = arena_zalloc(a, MIB);
-        const struct yaml_document *docs;
-        struct err err = { 0 };
-        size_t count;
-        FILE *f = fopen(path.p, "r");
-
-        assert_non_null(f);
-        size_t n = fread(text, 1, MIB - 1, f);
-        fclose(f);
-        if (yaml_parse((struct str){ text, n }, a, &docs, &count, &err) < 0)
-                fail_msg("%s: %s", name, err.msg);
-        assert_int_equal(count, 1);
-        return docs[0].value;
-}
 
 static bool flag(const struct value *map, const char *name) {
         return value_truth(value_getc(map, name), false);
@@ -516,7 +485,7 @@ static void run_case(const char *name) {
         struct playing p = { .a = arena_new(0), .name = name };
         const struct value *e, *conflicts, *then;
 
-        p.doc = read_file(p.a, name);
+        p.doc = read_yaml(p.a, arena_strf(p.a, CASES "/%s", name).p);
         read_case(&p);
         e = value_getc(p.doc, "expect");
         conflicts = value_getc(p.doc, "conflicts");
