@@ -22,20 +22,13 @@ start_ms=${BENCH_START_MS:-1000}
 . "$here/../cluster/lib.sh"
 # shellcheck source=tests/cluster/truce.sh
 . "$here/../cluster/truce.sh"
+# shellcheck source=tests/cluster/groups.sh
+. "$here/../cluster/groups.sh"
 
 cluster_begin --podsim-delay="${start_ms}ms" --podsim-arg=--nodes=4 --podsim-arg=--node-cpu=64
 cluster_needs own
 truce_begin bench
-kc admin apply --server-side -f "$here/../../deploy/lws/crd.yaml" >/dev/null
-kc admin wait --for=condition=Established crd/leaderworkersets.leaderworkerset.x-k8s.io --timeout=60s >/dev/null
-put nothing.yaml <<-YAML
-	apiVersion: v1
-	kind: ConfigMap
-	metadata: {name: nothing}
-YAML
-commit nothing
-agent_start
-agent_waits 30 'msg="synced"'
+groups_agent
 printf 'A Pod is Ready %s ms after it was put on a node and ends at once; %s rounds, %s.\n' "$start_ms" "$rounds" "$(date +%F)"
 status=0
 python3 "$here/groups.py" "$NS" "$rounds" "$(awk "BEGIN { print $start_ms / 1000 }")" "${BENCH_LONG:-0}" || status=$?

@@ -47,7 +47,7 @@ values_are() {
 
 # assert_values NAME WANT: what the watch shows may come a moment later.
 assert_values() {
-	wait_until 10 values_are "$1" "$2" || true
+	(wait_until 10 values_are "$1" "$2") || true
 	assert_eq "$2" "$(values "$1")" "values of $1"
 }
 

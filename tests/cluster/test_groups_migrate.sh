@@ -7,9 +7,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source=tests/cluster/truce.sh
 . "$(dirname "${BASH_SOURCE[0]}")/truce.sh"
-
-TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-NAME_LABEL=leaderworkerset.sigs.k8s.io/name
+# shellcheck source=tests/cluster/groups.sh
+. "$(dirname "${BASH_SOURCE[0]}")/groups.sh"
 
 # set_in_git REPLICAS [ANNOTATIONS]
 set_in_git() {
@@ -54,10 +53,6 @@ uid_of() {
 	got "$1" "$2" '{.metadata.uid}'
 }
 
-pods_are() {
-	[ "$(kc admin get pods -n "$NS" -l "$NAME_LABEL=demo" -o name | wc -l)" = "$1" ]
-}
-
 # The object is run by upstream's controller from now on: one group of three.
 upstream_runs_it() {
 	local lws
@@ -67,7 +62,7 @@ upstream_runs_it() {
 	wait_until 30 exists pod demo-0
 	stateful_set demo-0 2 1 v1 Pod demo-0 "$(uid_of pod demo-0)" |
 		kc operator apply --server-side --field-manager=lws --force-conflicts -f - >/dev/null
-	wait_until 30 pods_are 3
+	wait_until 60 pods_are demo 3
 }
 
 # What it has besides; the Service and the revision stay when the StatefulSets go.
@@ -106,28 +101,7 @@ upstream_made_more() {
 		"reason":"AllGroupsReady","message":"All replicas are ready","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}' >/dev/null
 }
 
-condition() {
-	got lws demo "{.status.conditions[?(@.type=='$1')].$2}"
-}
-
-is() {
-	[ "$(condition "$1" status)" = "$2" ]
-}
-
-ready_pods() {
-	kc admin get pods -n "$NS" -l "$NAME_LABEL=demo" \
-		-o 'jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' | grep -c True || true
-}
-
-ready_are() {
-	pods_are "$1" && [ "$(ready_pods)" = "$1" ]
-}
-
-uids() {
-	kc admin get pods -n "$NS" -l "$NAME_LABEL=demo" -o 'jsonpath={range .items[*]}{.metadata.uid}{"\n"}{end}' | sort
-}
-
-# owners_of POD: "Kind name" of its controller.
+# owner_of POD: the kind of its controller.
 owner_of() {
 	got pod "$1" '{.metadata.ownerReferences[?(@.controller==true)].kind}'
 }
@@ -139,7 +113,7 @@ without_the_annotation_it_is_upstreams() {
 	wait_until 30 exists lws demo
 	upstream_runs_it
 	upstream_made_more
-	wait_until 60 ready_are 3
+	wait_until 60 pods_are demo 3
 	sleep 1
 	assert_eq 0 "$(truce_requests --verb create --resource pods)" 'Pods that truce made'
 	assert_eq 'Available ' "$(got lws demo '{range .status.conditions[*]}{.type} {end}')" 'conditions'
@@ -148,23 +122,23 @@ without_the_annotation_it_is_upstreams() {
 # The first mistake that people make.
 annotated_while_upstream_runs_it_truce_refuses() {
 	local before
-	before=$(uids)
+	before=$(uids demo)
 	mark
 	set_in_git 1 "$EMBEDDED"
 	commit 'annotated'
-	wait_until 30 is Stalled True
-	assert_eq ForeignController "$(condition Stalled reason)" reason
-	case $(condition Stalled message) in
+	wait_until 30 condition_is demo Stalled
+	assert_eq ForeignController "$(condition demo Stalled reason)" reason
+	case $(condition demo Stalled message) in
 	*'StatefulSet demo'*) ;;
-	*) fail "the message does not name who runs it: $(condition Stalled message)" ;;
+	*) fail "the message does not name who runs it: $(condition demo Stalled message)" ;;
 	esac
-	assert_eq True "$(condition Available status)" "upstream's condition"
+	assert_eq True "$(condition demo Available status)" "upstream's condition"
 	assert_eq upstream "$(got lws demo '{.status.hpaPodSelector}')" "upstream's selector"
 	kc operator patch lws demo -n "$NS" --subresource=status --type=merge --field-manager=lws \
 		-p '{"status":{"readyReplicas":0}}' >/dev/null
 	sleep 2
 	assert_eq 0 "$(got lws demo '{.status.readyReplicas}')" 'what upstream counts now'
-	assert_eq "$before" "$(uids)" 'Pods'
+	assert_eq "$before" "$(uids demo)" 'Pods'
 	assert_eq 0 "$(truce_requests --verb create --resource pods)" 'Pods that truce made'
 	assert_eq 0 "$(truce_requests --verb delete --resource pods)" 'Pods that truce deleted'
 }
@@ -172,12 +146,12 @@ annotated_while_upstream_runs_it_truce_refuses() {
 without_its_stateful_sets_the_set_is_truces() {
 	local service before
 	service=$(uid_of service demo)
-	before=$(uids)
+	before=$(uids demo)
 	kc person delete statefulset -n "$NS" -l "$NAME_LABEL=demo" --wait=false >/dev/null
-	wait_until 60 is Available True
-	wait_until 60 ready_are 3
-	wait_until 30 is Stalled False
-	assert_eq '' "$(comm -12 <(printf '%s\n' "$before") <(uids))" 'Pods that stayed'
+	wait_until 60 is_remade demo '' "$before"
+	wait_until 60 pods_are demo 3
+	wait_until 60 condition_is demo Available
+	wait_until 30 condition_is demo Stalled False
 	assert_eq LeaderWorkerSet "$(owner_of demo-0-2)" 'who owns the Pods'
 	assert_eq "$service" "$(uid_of service demo)" 'the Service stays the same one'
 	assert_eq "$NAME_LABEL=demo,leaderworkerset.sigs.k8s.io/worker-index=0" "$(got lws demo '{.status.hpaPodSelector}')" \
@@ -188,7 +162,7 @@ without_its_stateful_sets_the_set_is_truces() {
 scaled_to_zero_nothing_is_left_for_upstream_to_trip_over() {
 	set_in_git 0 "$EMBEDDED"
 	commit 'to 0'
-	wait_until 60 pods_are 0
+	wait_until 60 pods_are demo 0
 	assert_eq '' "$(kc admin get statefulset -n "$NS" -o name)" StatefulSets
 	set_in_git 0
 	commit 'not truce any more'
@@ -205,14 +179,14 @@ upstream_has_it_and_truce_does_nothing_to_it() {
 	commit 'up again'
 	mark
 	upstream_runs_it
-	wait_until 60 ready_are 3
-	before=$(uids)
+	wait_until 60 pods_are demo 3
+	before=$(uids demo)
 	kc operator patch lws demo -n "$NS" --subresource=status --type=merge --field-manager=lws \
 		-p '{"status":{"replicas":1,"readyReplicas":1}}' >/dev/null
 	kc person delete pod demo-0-1 -n "$NS" --wait=false >/dev/null
-	wait_until 60 ready_are 3
-	sleep 2
-	assert_eq 2 "$(comm -12 <(printf '%s\n' "$before") <(uids) | wc -l)" "Pods that stayed: what becomes of a group is upstream's"
+	wait_until 60 is_another demo demo-0-1 "$before"
+	wait_until 60 pods_are demo 3
+	assert_eq 2 "$(comm -12 <(printf '%s\n' "$before") <(uids demo) | wc -l)" "Pods that stayed: what becomes of a group is upstream's"
 	assert_eq StatefulSet "$(owner_of demo-0-1)" 'who owns the Pods'
 	assert_eq 0 "$(truce_requests --verb create --resource pods)" 'Pods that truce made'
 	assert_eq 0 "$(truce_requests --verb delete --resource pods)" 'Pods that truce deleted'
@@ -223,18 +197,18 @@ upstream_has_it_and_truce_does_nothing_to_it() {
 # Who takes the annotation away first has Pods that nobody looks after, but has them.
 without_the_annotation_pods_keep_serving() {
 	kc person delete statefulset -n "$NS" -l "$NAME_LABEL=demo" --wait=false >/dev/null
-	wait_until 60 pods_are 0
+	wait_until 60 pods_are demo 0
 	set_in_git 1 "$EMBEDDED"
 	commit 'truce again'
-	wait_until 60 ready_are 3
+	wait_until 60 pods_are demo 3
 	set_in_git 1
 	commit 'and not any more'
 	wait_until 30 not_annotated
 	mark
 	kc person delete pod demo-0-2 -n "$NS" --wait=false >/dev/null
-	wait_until 30 ready_are 2
+	wait_until 30 pods_are demo 2
 	sleep 2
-	assert_eq 2 "$(ready_pods)" 'Pods that serve'
+	assert_eq '2 2' "$(count_pods demo)" 'Pods, and those that serve'
 	assert_eq 0 "$(truce_requests --verb create --resource pods)" 'Pods that truce made'
 	assert_eq 0 "$(truce_requests --verb delete --resource pods)" 'Pods that truce deleted'
 }
@@ -242,8 +216,7 @@ without_the_annotation_pods_keep_serving() {
 cluster_begin
 cluster_needs own
 truce_begin migrate
-kc admin apply --server-side -f "$TOP/deploy/lws/crd.yaml" >/dev/null
-kc admin wait --for=condition=Established crd/leaderworkersets.leaderworkerset.x-k8s.io --timeout=60s >/dev/null
+groups_begin
 mark
 run_cases without_the_annotation_it_is_upstreams annotated_while_upstream_runs_it_truce_refuses \
 	without_its_stateful_sets_the_set_is_truces scaled_to_zero_nothing_is_left_for_upstream_to_trip_over \

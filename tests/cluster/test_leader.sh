@@ -132,14 +132,20 @@ one_that_was_killed_is_followed() {
 	wait_until 30 stands_by operator
 }
 
+# is_quiet USER: what it had under way has been answered; the mark is behind it.
+is_quiet() {
+	mark
+	sleep 1
+	[ "$(audit_count --user "$1" --verb "$WRITES" --since "$MARK")" = 0 ]
+}
+
 # What it has read of the API server and not looked at yet, and what it had under way, is all there when it goes on.
 one_that_stood_still_writes_nothing() {
 	local from status=0
 	wait_until 20 has_written truce
-	kill -STOP "${PIDS[truce]}"
-	sleep 1
-	mark
 	from=$(date +%s.%N)
+	kill -STOP "${PIDS[truce]}"
+	wait_until 10 is_quiet truce
 	wait_until 60 has_written operator
 	took 'SIGSTOP' operator "$from"
 	while [ "$(python3 -c "import time; print(int(time.time() - $from))")" -lt 20 ]; do

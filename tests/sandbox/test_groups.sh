@@ -5,6 +5,8 @@
 set -euo pipefail
 # shellcheck source=tests/sandbox/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/cluster/groups.sh
+. "$(dirname "$0")/../cluster/groups.sh"
 
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 lws=/apis/leaderworkerset.x-k8s.io/v1/namespaces/$NS/leaderworkersets/demo
@@ -24,27 +26,8 @@ a_set_of_git_becomes_groups() {
 	api PATCH "$definition?fieldManager=admin" "$(<"$TOP/deploy/lws/crd.yaml")" application/apply-patch+yaml
 	assert_eq 201 "$CODE" 'answer to the definition'
 	wait_until 10 is_served
-	put demo.yaml <<-'YAML'
-		apiVersion: leaderworkerset.x-k8s.io/v1
-		kind: LeaderWorkerSet
-		metadata: {name: demo, annotations: {truce.dev/group-controller: embedded}}
-		spec:
-		  replicas: 2
-		  leaderWorkerTemplate:
-		    size: 3
-		    workerTemplate:
-		      spec: {terminationGracePeriodSeconds: 1, containers: [{name: main, image: "main:1"}]}
-	YAML
-	put hpa.yaml <<-'YAML'
-		apiVersion: autoscaling/v2
-		kind: HorizontalPodAutoscaler
-		metadata: {name: demo}
-		spec:
-		  scaleTargetRef: {apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, name: demo}
-		  minReplicas: 1
-		  maxReplicas: 9
-		  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
-	YAML
+	set_of demo 2 3 | put demo.yaml
+	scaler_of demo | put hpa.yaml
 	commit demo
 	agent_start --create-namespace
 	wait_until 20 is "$lws" status.readyReplicas 2
@@ -67,7 +50,6 @@ owners_name_all_three() {
 	says "HPA $NS/demo"
 	says 'truce-groups'
 }
-
 
 sandbox_start
 run_cases without_its_definition_there_is_nothing_to_show a_set_of_git_becomes_groups people_see_them owners_name_all_three
