@@ -15,7 +15,8 @@
 #include "twins.h"
 
 #define START_WALL_MS INT64_C(1800000000000)
-#define CALM_MS (75 * INT64_C(1000)) /* for a minute an apply that was given up may arrive, and is looked for then */
+#define CALM_MS (60 * INT64_C(1000))
+#define REBORN_MS (75 * INT64_C(1000)) /* a minute after it has loaded it forgets what its forerunner gave up */
 #define QUIET_MS (10 * 60 * INT64_C(1000))
 #define WAIT_MAX_MS (3600 * INT64_C(1000)) /* for "after: synced" */
 #define CALM_MAX_MS (24 * 3600 * INT64_C(1000)) /* faults that never end are no calm either */
@@ -464,6 +465,12 @@ static void play(struct world *w) {
         }
 }
 
+static bool is_calm(const struct world *w, int64_t now_ms, int64_t calm_ms) {
+        if (w->restart_due || now_ms - w->last_change_ms < calm_ms)
+                return false;
+        return !w->birth_ms || now_ms - w->birth_ms >= REBORN_MS;
+}
+
 /* After the last change: synced in time, then nothing. */
 static void calm_down(struct world *w) {
         bool has_groups = value_getc(w->doc, "serves") != NULL;
@@ -481,7 +488,7 @@ static void calm_down(struct world *w) {
                 now_ms = loop_now_ms(w->loop);
                 if (now_ms - w->step_ms > calm_ms + settle_ms + CALM_MAX_MS)
                         world_fail(w, "a day after the last step there still is no calm");
-                if (now_ms - w->last_change_ms < calm_ms || w->restart_due)
+                if (!is_calm(w, now_ms, calm_ms))
                         continue;
                 if (expect_settled(w) && !wire_orphans(w->wire) && check_groups_settled(w->check, &why))
                         return;
