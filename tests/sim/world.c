@@ -16,7 +16,7 @@
 
 #define START_WALL_MS INT64_C(1800000000000)
 #define CALM_MS (60 * INT64_C(1000))
-#define REBORN_MS (75 * INT64_C(1000)) /* a minute after it has loaded it forgets what its forerunner gave up */
+#define FORGOTTEN_MS (65 * INT64_C(1000)) /* a minute after the inventory was read what may still arrive is looked for */
 #define QUIET_MS (10 * 60 * INT64_C(1000))
 #define WAIT_MAX_MS (3600 * INT64_C(1000)) /* for "after: synced" */
 #define CALM_MAX_MS (24 * 3600 * INT64_C(1000)) /* faults that never end are no calm either */
@@ -227,6 +227,11 @@ static bool is_write(const struct sandbox_request *req) {
         return req->method != KUBE_GET && !str_contains(req->path, STR("dryRun="));
 }
 
+static void note_read(struct world *w, const struct sandbox_request *req) {
+        if (req->method == KUBE_GET && str_contains(req->path, STR("labelSelector=truce.dev%2Finventory%3D")))
+                w->read_ms = loop_now_ms(w->loop);
+}
+
 static bool hook_fits(struct world *w, const struct value *on, const struct sandbox_request *req) {
         struct str match = scenario_text(on, "match", ""), exact = scenario_text(on, "exact", ""), text;
         struct str since = scenario_text(on, "since", ""), until = scenario_text(on, "until", "");
@@ -292,6 +297,7 @@ static void on_request(void *ctx, const struct sandbox_request *req, bool is_wat
         if (w->trace.live && req->body.n)
                 trace_add(&w->trace, "          %.*s", STR_FMT(req->body));
         check_request(w->check, req, is_watch);
+        note_read(w, req);
         if (write)
                 check_write(w->check, req, number);
         w->fault = fault;
@@ -466,9 +472,8 @@ static void play(struct world *w) {
 }
 
 static bool is_calm(const struct world *w, int64_t now_ms, int64_t calm_ms) {
-        if (w->restart_due || now_ms - w->last_change_ms < calm_ms)
-                return false;
-        return !w->birth_ms || now_ms - w->birth_ms >= REBORN_MS;
+        return !w->restart_due && now_ms - w->last_change_ms >= calm_ms &&
+               now_ms - w->read_ms >= FORGOTTEN_MS;
 }
 
 /* After the last change: synced in time, then nothing. */

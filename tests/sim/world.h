@@ -82,6 +82,8 @@ struct world {
         bool restart_due;
         int64_t down_ms, birth_ms;
 
+        int64_t read_ms; /* when an inventory was asked for last */
+
         /* counters of requests and commits of the agent */
         uint64_t requests, watches, writes, commits;
         uint64_t all_requests, all_writes, all_commits; /* not set back by the step `count` */
