@@ -256,6 +256,13 @@ static void tell_blockers(struct victim *v, const struct live *live) {
         app_tell_waiting(v->run->app, &v->told, what.p);
 }
 
+/* Its deletion is under way, whoever asked for it. */
+static void await_end(struct victim *v, const struct live *live) {
+        v->state = VICTIM_GOING;
+        tell_blockers(v, live);
+        wait_for(v, PRUNE_POLL_MS);
+}
+
 /* An answer may be older than the object that stands there by now: another application may have made one of its name. */
 static void not_there(struct victim *v) {
         struct cluster_kind *k;
@@ -285,11 +292,10 @@ static void looked(void *ctx, const struct kube_result *result) {
                         return;
                 }
                 if (live && live->deleting) {
-                        v->state = VICTIM_GOING;
-                        tell_blockers(v, live);
-                } else {
-                        v->state = VICTIM_TODO;
+                        await_end(v, live);
+                        return;
                 }
+                v->state = VICTIM_TODO;
         }
         wait_for(v, v->state == VICTIM_TODO ? 0 : PRUNE_POLL_MS);
 }
@@ -356,14 +362,12 @@ static void delete(struct victim *v) {
         }
         free(v->uid);
         v->uid = str_dup(str_from(live->uid));
-        v->state = VICTIM_ASKED;
         v->left_watch = false;
         if (live->deleting) {
-                v->state = VICTIM_GOING;
-                tell_blockers(v, live);
-                wait_for(v, PRUNE_POLL_MS);
+                await_end(v, live);
                 return;
         }
+        v->state = VICTIM_ASKED;
         if (app_census_of(app, v->id))
                 tell_leaving(v);
         app->counts.requests++;

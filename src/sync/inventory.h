@@ -32,7 +32,7 @@
 #define INVENTORY_MAX_SHARDS 64
 
 enum inventory_flag {
-        INVENTORY_PENDING = 1 << 0,   /* announced before its first write; may not exist */
+        INVENTORY_PENDING = 1 << 0,   /* may not exist yet, or come again: announced, or an apply of it was given up and may arrive */
         INVENTORY_ADOPTED = 1 << 1,   /* existed before us */
         INVENTORY_TOMBSTONE = 1 << 2, /* left Git, not seen gone yet */
         INVENTORY_KEEP = 1 << 3,      /* Prune=false, Delete=false or helm keep, as last applied */
