@@ -28,6 +28,13 @@ struct str agent_rival(void *ctx, const struct app *app, struct str id, struct s
         return STR("");
 }
 
+/* Did it make the object, or may an apply of it that was given up have made it anew? */
+static bool has_made(const struct inventory *inv, struct str id) {
+        const struct inventory_entry *e = inv ? inventory_find(inv, id) : NULL;
+
+        return e && (e->uid || (e->flags & INVENTORY_PENDING)) && !(e->flags & INVENTORY_ADOPTED);
+}
+
 bool agent_given_up(void *ctx, const struct app *app, struct str id, struct str tracked_by, bool *ret_made) {
         const struct agent *agent = ctx;
 
@@ -36,12 +43,14 @@ bool agent_given_up(void *ctx, const struct app *app, struct str id, struct str 
 
                 if (e->app == app || !str_eq(tracked_by, e->config->instance))
                         continue;
-                const struct inventory_entry *had =
-                        app_inventory(e->app) ? inventory_find(app_inventory(e->app), id) : NULL;
-                *ret_made = had && had->uid && !(had->flags & INVENTORY_ADOPTED);
+                *ret_made = has_made(app_inventory_so_far(e->app), id);
                 return app_desired(e->app) && !desired_find(app_desired(e->app), id);
         }
         return false;
+}
+
+static bool is_to_be_loaded(const struct entry *e) {
+        return app_desired(e->app) && !app_inventory(e->app) && !app_err(e->app)->code;
 }
 
 bool agent_others_begin(void *ctx, const struct app *app) {
@@ -50,7 +59,7 @@ bool agent_others_begin(void *ctx, const struct app *app) {
         for (size_t i = 0; i < agent->count; i++) {
                 const struct entry *e = &agent->entries[i];
 
-                if (e->app != app && entry_has_news(e) && !app_desired(e->app) && !entry_is_behind(e))
+                if (e->app != app && (is_to_be_loaded(e) || (entry_has_news(e) && !app_desired(e->app) && !entry_is_behind(e))))
                         return true;
         }
         return false;
@@ -69,10 +78,6 @@ struct app *agent_other(void *ctx, const struct app *app, size_t at) {
 /* Has the newest commit that was fetched neither come into force nor been rejected yet? */
 static bool is_to_be_rendered(const struct entry *e) {
         return entry_has_news(e) && !entry_is_behind(e) && !entry_is_current(e);
-}
-
-static bool is_to_be_loaded(const struct entry *e) {
-        return app_desired(e->app) && !app_inventory(e->app) && !app_err(e->app)->code;
 }
 
 static bool has_news_at(const struct entry *e, const struct git_id *commit) {

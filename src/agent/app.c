@@ -49,6 +49,7 @@ void app_free(struct app *app) {
         app_health_free(app);
         types_free(app->types);
         inventory_free(app->inventory);
+        inventory_free(app->inventory_before);
         desired_set_free(app->desired);
         desired_set_free(app->remembered);
         free(app->crds);
@@ -88,6 +89,10 @@ const struct desired_set *app_desired(const struct app *app) {
 
 const struct inventory *app_inventory(const struct app *app) {
         return app->inventory;
+}
+
+const struct inventory *app_inventory_so_far(const struct app *app) {
+        return app->inventory ? app->inventory : app->inventory_before;
 }
 
 const struct err *app_err(const struct app *app) {
@@ -239,14 +244,43 @@ static void note_all_again(struct app *app) {
         }
 }
 
-/* What an earlier process gave up may still arrive. One that ends at once waits for nothing; the next one looks again. */
-static void note_strays(struct app *app) {
+bool app_expect_of_earlier(const struct app *app, struct inventory_entry *e) {
+        int64_t until_ms = app->loaded_ms + APP_STRAY_MS;
+
+        if (!app->env.one_shot && e->stray_until_ms < until_ms)
+                e->stray_until_ms = until_ms;
+        return e->stray_until_ms > loop_now_ms(app->env.loop);
+}
+
+static void note_stray(struct app *app, struct inventory_entry *e, const struct inventory_entry *before) {
+        if (!before || !before->stray_until_ms) {
+                if (e->flags & INVENTORY_PENDING)
+                        app_expect_of_earlier(app, e);
+                return;
+        }
+        e->stray_until_ms = before->stray_until_ms;
+        if (e->stray_until_ms <= loop_now_ms(app->env.loop))
+                return;
+        if (!before->uid)
+                inventory_set_uid(e, STR(""));
+        e->flags |= INVENTORY_PENDING;
+        app->inventory_dirty = true;
+}
+
+/* What this process did and has not stored is remembered when the inventory is read anew. */
+static void recall_requests(struct app *app) {
         size_t count;
         _cleanup_(mem_freep) struct inventory_entry **list = inventory_sorted(app->inventory, &count);
 
-        for (size_t i = 0; i < count && !app->env.one_shot; i++) {
-                if (list[i]->flags & INVENTORY_PENDING)
-                        list[i]->stray_until_ms = loop_now_ms(app->env.loop) + APP_STRAY_MS;
+        for (size_t i = 0; i < count; i++) {
+                const struct inventory_entry *before =
+                        app->inventory_before ? inventory_find(app->inventory_before, str_from(list[i]->id)) : NULL;
+
+                note_stray(app, list[i], before);
+                if (!before)
+                        continue;
+                list[i]->asked = before->asked;
+                list[i]->kept = before->kept;
         }
 }
 
@@ -262,7 +296,9 @@ static void loaded(void *ctx, struct inventory *inv, const struct err *err) {
         app->err.code = 0;
         inventory_free(app->inventory);
         app->inventory = inv;
-        note_strays(app);
+        app->loaded_ms = loop_now_ms(app->env.loop);
+        recall_requests(app);
+        inventory_free(TAKE_PTR(app->inventory_before));
         app_recall_health(app);
         look_only_again(app);
         note_all_again(app);
@@ -285,7 +321,10 @@ static bool inventory_is_at_hand(struct app *app) {
         if (app->running)
                 return false;
         app->reload_due = false;
-        inventory_free(TAKE_PTR(app->inventory));
+        if (!app->inventory)
+                return true;
+        inventory_free(app->inventory_before);
+        app->inventory_before = TAKE_PTR(app->inventory);
         return true;
 }
 
@@ -495,6 +534,8 @@ void app_others_changed(struct app *app) {
 
 void app_others_pruned(struct app *app) {
         app_prune_others_changed(app);
+        if (!app->begun)
+                app_kick(app);
 }
 
 void app_kinds_changed(struct app *app) {

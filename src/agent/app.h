@@ -158,7 +158,7 @@ struct app_hooks {
          * app_scalers_are_known() is called when it may be so.
          */
         bool (*knows_scalers)(void *ctx, int64_t since_ms);
-        /* Has another one a commit, and no set in force yet? */
+        /* Has another one a commit and no set in force yet, or has one its inventory is yet to be read for? */
         bool (*others_begin)(void *ctx, const struct app *app);
         /* The others of this agent, `at` from 0; NULL: there are no more. */
         struct app *(*other)(void *ctx, const struct app *app, size_t at);
@@ -340,5 +340,7 @@ const struct value *app_fight_lines(const struct app *app, struct arena *a);
 /* Why there is trouble with the application as a whole (inventory unreadable …); code 0: none. */
 const struct err *app_err(const struct app *app);
 const struct inventory *app_inventory(const struct app *app); /* NULL before it was read */
+/* What is known of it while it is read anew, too: what it was before. NULL before it was read at all. */
+const struct inventory *app_inventory_so_far(const struct app *app);
 
 #endif

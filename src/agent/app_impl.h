@@ -135,6 +135,8 @@ struct app {
         struct app_sync_options options;
         struct store_app *store;
         struct inventory *inventory;  /* NULL: not read yet */
+        struct inventory *inventory_before; /* while it is read anew; NULL: it is not */
+        int64_t loaded_ms;            /* when it was read last */
         bool loading;
         bool barred;                  /* nothing is done any more */
         bool looked_back;             /* whether an earlier process attempted the first set is known */
@@ -220,6 +222,11 @@ void item_finish_unstarted(struct item *item, enum item_state state, enum outcom
 void item_look_or_heal(struct item *item);
 /* What a kube-apiserver may take for a request (--request-timeout), whether somebody waits or not. */
 #define APP_STRAY_MS 60000
+/*
+ * An apply that an earlier process gave up may make the object (anew). True while it may. One that ends at once waits for
+ * none; the next one looks again.
+ */
+bool app_expect_of_earlier(const struct app *app, struct inventory_entry *e);
 /*
  * An apply of it was given up, and may arrive all the same. Where the live object is then what that apply makes of it, it is no
  * drift, and put right without self-heal, too.

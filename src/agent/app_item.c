@@ -251,14 +251,25 @@ static struct hash128 desired_hash(const struct item *item) {
         return hash128(&no_key, item->desired->text);
 }
 
+/* An apply that names no uid makes the object where there is none. */
+static void note_creation(struct item *item) {
+        struct inventory_entry *e = app_entry(item->app, item->desired->id);
+
+        if (!e)
+                return;
+        e->stray_until_ms = item->stray_until_ms;
+        if (!(e->flags & INVENTORY_PENDING))
+                item->app->inventory_dirty = true;
+        e->flags |= INVENTORY_PENDING;
+}
+
 void item_note_stray(struct item *item, const struct value *body, struct arena *scratch) {
         free(item->stray);
         item->stray = str_dup(value_canonical(scratch, body));
         item->stray_desired = desired_hash(item);
         item->stray_until_ms = loop_now_ms(item->app->env.loop) + APP_STRAY_MS;
-        struct inventory_entry *e = app_entry(item->app, item->desired->id);
-        if (e)
-                e->stray_until_ms = item->stray_until_ms;
+        if (!value_path(body, "metadata", "uid", NULL))
+                note_creation(item);
 }
 
 /* One that says what Git says now undoes nothing. */
@@ -372,6 +383,7 @@ static void forget_due(struct app *app, int64_t now_ms) {
                 return;
         }
         app->forget_at_ms = 0;
+        app->prune_again = true;
         app->prune_done = app->settled = app->concluded = app->observed = false;
 }
 

@@ -120,14 +120,28 @@ static struct prune_candidate describe(const struct app *app, const struct inven
         return c;
 }
 
+/*
+ * What is not there, or is another object, though an earlier process saw it was deleted by somebody, and that process may have
+ * died making it anew. One that was to be deleted by truce says itself whether it may come again.
+ */
+static void expect_again(const struct app *app, const struct prune_candidate *c, struct inventory_entry *e) {
+        if (!c->known || !e->uid || (e->flags & INVENTORY_TOMBSTONE) || (c->exists && str_eqc(c->live_uid, e->uid)) ||
+            !app_expect_of_earlier(app, e) || c->exists)
+                return;
+        free(TAKE_PTR(e->uid));
+        e->flags |= INVENTORY_PENDING;
+}
+
 static struct prune_candidate *gather(struct app *app, size_t *ret_count, size_t *ret_inventory) {
         size_t count, n = 0;
         _cleanup_(mem_freep) struct inventory_entry **list = inventory_sorted(app->inventory, &count);
         struct prune_candidate *c = mem_alloc((count + 1) * sizeof *c);
 
         for (size_t i = 0; i < count; i++) {
-                if (!desired_find(app->desired, str_from(list[i]->id)))
-                        c[n++] = describe(app, list[i]);
+                if (desired_find(app->desired, str_from(list[i]->id)))
+                        continue;
+                c[n] = describe(app, list[i]);
+                expect_again(app, &c[n++], list[i]);
         }
         *ret_count = n;
         *ret_inventory = count;
@@ -176,6 +190,7 @@ static bool may_come_again(struct app *app, struct inventory_entry *e) {
         if (!e || e->stray_until_ms <= loop_now_ms(app->env.loop))
                 return false;
         free(TAKE_PTR(e->uid));
+        e->asked = false;
         e->flags |= INVENTORY_PENDING;
         bury(app, e);
         await_arrival(app, e->stray_until_ms);
@@ -274,6 +289,14 @@ static void not_there(struct victim *v) {
         gone(v);
 }
 
+/* A run that is cut short, and begun anew, looks first whether it did what was asked for. */
+static void note_asked(const struct victim *v, bool asked) {
+        struct inventory_entry *e = app_entry(v->run->app, str_from(v->id));
+
+        if (e)
+                e->asked = asked;
+}
+
 static void looked(void *ctx, const struct kube_result *result) {
         struct victim *v = ctx;
         struct cluster_kind *k;
@@ -295,6 +318,7 @@ static void looked(void *ctx, const struct kube_result *result) {
                         await_end(v, live);
                         return;
                 }
+                note_asked(v, false);
                 v->state = VICTIM_TODO;
         }
         wait_for(v, v->state == VICTIM_TODO ? 0 : PRUNE_POLL_MS);
@@ -327,6 +351,7 @@ static void deleted(void *ctx, const struct kube_result *result) {
                 look(v);
         } else {
                 tell(v->run->app, OUTCOME_FAILED, v->id, "prune", &result->err);
+                note_asked(v, result->err.code == ERR_TIMEOUT || result->err.code == ERR_UNREACHABLE);
                 v->state = VICTIM_TODO;
                 wait_for(v, PRUNE_RETRY_MS);
         }
@@ -346,7 +371,7 @@ static enum prune_verdict judge_again(const struct victim *v, const struct prune
 static void delete(struct victim *v) {
         struct app *app = v->run->app;
         const struct live *live = live_of(v);
-        const struct inventory_entry *e = app_entry(app, str_from(v->id));
+        struct inventory_entry *e = app_entry(app, str_from(v->id));
         struct cluster_kind *k;
         struct kube_location at;
 
@@ -368,6 +393,8 @@ static void delete(struct victim *v) {
                 return;
         }
         v->state = VICTIM_ASKED;
+        e->asked = true;
+        inventory_set_uid(e, str_from(v->uid));
         if (app_census_of(app, v->id))
                 tell_leaving(v);
         app->counts.requests++;
@@ -465,6 +492,7 @@ static void begin_run(struct app *app, const struct prune_plan *plan) {
                 run->victims[run->count++] = (struct victim){
                         .run = run, .id = str_dup(str_from(s->entry->id)), .version = str_dup(str_from(s->entry->version)),
                         .uid = s->entry->uid ? str_dup(str_from(s->entry->uid)) : NULL, .stage = s->stage,
+                        .state = s->entry->asked ? VICTIM_GOING : VICTIM_TODO,
                 };
         }
         app->prune = run;

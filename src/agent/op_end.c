@@ -154,15 +154,17 @@ static bool same_text(const char *a, struct str b) {
         return a ? str_eqc(b, a) : b.n == 0;
 }
 
-/* An apply that was given up may still arrive, and make the object anew when it was deleted meanwhile. */
-static bool is_stray_about(const struct op *op) {
-        const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
-
-        return e && e->stray_until_ms > loop_now_ms(op->app->env.loop);
+/*
+ * An apply that was given up may still arrive, and make the object anew when it was deleted meanwhile. An object that is
+ * another one than the inventory says was made by an earlier process, which may have given up one, too.
+ */
+static void expect_another(const struct op *op, struct inventory_entry *e, struct str uid) {
+        if (e->uid && !same_text(e->uid, uid))
+                app_expect_of_earlier(op->app, e);
 }
 
-static unsigned flags_now(const struct op *op, unsigned old) {
-        unsigned flags = old & INVENTORY_ADOPTED;
+static unsigned flags_now(const struct op *op, const struct inventory_entry *e) {
+        unsigned flags = e->flags & INVENTORY_ADOPTED;
 
         if (op->item->desired->kept)
                 flags |= INVENTORY_KEEP;
@@ -170,7 +172,7 @@ static unsigned flags_now(const struct op *op, unsigned old) {
                 flags |= INVENTORY_ALONG;
         if (op->decision.has_scaler || hold_runs(op))
                 flags |= INVENTORY_SCALED;
-        if (is_stray_about(op))
+        if (e->stray_until_ms > loop_now_ms(op->app->env.loop))
                 flags |= INVENTORY_PENDING;
         return flags;
 }
@@ -181,7 +183,9 @@ void op_note_converged(struct op *op) {
         struct str uid = value_text(value_path(op->in.live, "metadata", "uid", NULL));
         struct hash128 fingerprint;
         int r = decide_fingerprint(&op->in, &op->decision, op->in.live, &op->managed, op->arena, &fingerprint, NULL);
-        unsigned flags = flags_now(op, e->flags);
+
+        expect_another(op, e, uid);
+        unsigned flags = flags_now(op, e);
 
         if (!hold_runs(op))
                 item_end_holds(op->item);

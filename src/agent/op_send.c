@@ -105,29 +105,32 @@ static void end_waiting(struct op *op) {
 }
 
 /*
- * Is it somebody else's object that we are about to write for the first time? The inventory did not know it when it was
- * saved: the object came since, under the name of one that we would have made, or had made.
+ * Whose is it that we are about to write for the first time? The inventory that was saved may not know: an object came since,
+ * under the name of one that we would have made, or had made; or the application that has it has let it go since.
  */
-static bool adopts(struct op *op) {
+static bool origin_is_news(struct op *op) {
         const struct inventory_entry *e = app_entry(op->app, op->item->desired->id);
         enum decide_verdict verdict = op->decision.verdict;
         struct tracking t = app_tracking(op->app);
         struct tracker who;
 
-        if (!op->in.live || !e || op->mode == DECIDE_DIFF || op->app->mode == DECIDE_DIFF || (e->flags & INVENTORY_ADOPTED) ||
-            verdict == DECIDE_WAIT || verdict == DECIDE_REFUSE)
+        if (!op->in.live || !e || op->mode == DECIDE_DIFF || op->app->mode == DECIDE_DIFF || verdict == DECIDE_WAIT ||
+            verdict == DECIDE_REFUSE)
                 return false;
         if (e->uid && str_eqc(value_text(value_path(op->in.live, "metadata", "uid", NULL)), e->uid))
                 return false;
+        bool adopted = e->flags & INVENTORY_ADOPTED;
         tracking_read(&t, op->in.live, NULL, op->arena, &who);
-        return app_adopts(op->app, op->item->desired->id, &who);
+        if (adopted && who.kind != TRACKER_OUR_OTHER_APP)
+                return false;
+        return app_adopts(op->app, op->item->desired->id, &who) != adopted;
 }
 
-/* That it is adopted is stored before it is touched: the op ends, and is begun anew when the inventory is saved. */
-static void adopt(struct op *op) {
+/* It is stored before the object is touched: the op ends, and is begun anew when the inventory is saved. */
+static void store_origin(struct op *op) {
         struct item *item = op->item;
 
-        app_entry(op->app, item->desired->id)->flags |= INVENTORY_ADOPTED;
+        app_entry(op->app, item->desired->id)->flags ^= INVENTORY_ADOPTED;
         op->app->inventory_dirty = true;
         op->app->superset_saved = false;
         item->noticed_ms = op->noticed_ms;
@@ -137,8 +140,8 @@ static void adopt(struct op *op) {
 }
 
 void op_send_decision(struct op *op) {
-        if (adopts(op)) {
-                adopt(op);
+        if (origin_is_news(op)) {
+                store_origin(op);
                 return;
         }
         item_keep_withheld(op->item, &op->decision);

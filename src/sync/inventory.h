@@ -54,6 +54,7 @@ struct inventory_entry {
         bool has_fingerprint;
         unsigned flags;     /* enum inventory_flag */
         bool buried;        /* not stored: this process made it a tombstone */
+        bool asked;         /* not stored: its deletion was asked for, and not refused */
         int64_t stray_until_ms; /* not stored: an apply of it was given up, and may arrive until then; 0: none was */
         unsigned kept;      /* not stored: why it stayed when it had left Git, enum prune_verdict; 0: it was not judged so */
         struct inventory_hold *holds; /* paths that wait to be taken back; owned */

@@ -12,6 +12,10 @@ static bool was_replaced(const struct prune_candidate *c) {
         return c->entry->uid && c->live_uid.n && !str_eqc(c->live_uid, c->entry->uid);
 }
 
+static bool was_never_seen(const struct prune_candidate *c) {
+        return !c->entry->uid && (c->entry->flags & INVENTORY_PENDING);
+}
+
 static bool is_definition(const struct inventory_id *id) {
         return str_eqc(id->kind, "CustomResourceDefinition") && str_eqc(id->group, "apiextensions.k8s.io");
 }
@@ -36,7 +40,7 @@ static enum prune_verdict judge(const struct prune_candidate *c) {
                 return PRUNE_FORGET;
         if (c->handed_on)
                 return PRUNE_FORGET;
-        if (c->live_foreign && (was_replaced(c) || (c->entry->flags & INVENTORY_PENDING)))
+        if (c->live_foreign && (was_replaced(c) || was_never_seen(c)))
                 return PRUNE_FORGET; /* it never was ours, or is no more */
         if (c->wanted)
                 return PRUNE_KEEP_WANTED;

@@ -136,15 +136,25 @@ static void expect_count(struct world *w, const struct value *e, const char *whe
                            (long long)requests);
 }
 
-static void expect_told(struct world *w, const struct value *e, const char *when) {
-        struct str text = scenario_text(e, "told", "");
+static size_t lines_with(const struct world *w, struct str text) {
+        struct str rest = buf_str(&w->told), line;
+        size_t lines = 0;
 
-        struct str silent = scenario_text(e, "notTold", "");
+        while (str_next(&rest, '\n', &line))
+                lines += str_contains(line, text);
+        return lines;
+}
+
+static void expect_told(struct world *w, const struct value *e, const char *when) {
+        struct str text = scenario_text(e, "told", ""), silent = scenario_text(e, "notTold", ""),
+                   once = scenario_text(e, "toldOnce", "");
 
         if (text.n && !str_contains(buf_str(&w->told), text))
                 world_fail(w, "%s, line %u: nothing was told that holds \"%.*s\"", when, e->line, STR_FMT(text));
         if (silent.n && str_contains(buf_str(&w->told), silent))
                 world_fail(w, "%s, line %u: something was told that holds \"%.*s\"", when, e->line, STR_FMT(silent));
+        if (once.n && lines_with(w, once) != 1)
+                world_fail(w, "%s, line %u: \"%.*s\" was told %zu times", when, e->line, STR_FMT(once), lines_with(w, once));
 }
 
 void expect_all(struct world *w, const struct value *list, const char *when) {

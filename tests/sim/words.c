@@ -28,7 +28,7 @@ const struct word words_of_expectation[] = {
         { "object", WORD_REF },   { "absent", WORD_FLAG },  { "path", WORD_POINTER },  { "equals", WORD_ANY },
         { "missing", WORD_FLAG }, { "owner", WORD_TEXT },   { "notOwner", WORD_TEXT }, { "app", WORD_TEXT },
         { "status", WORD_TEXT, .among = " Synced OutOfSync Unknown " }, { "holds", WORD_TEXT }, { "lacks", WORD_TEXT },
-        { "told", WORD_TEXT },    { "notTold", WORD_TEXT }, { "writes", WORD_NUMBER }, { "requests", WORD_NUMBER },
+        { "told", WORD_TEXT },    { "notTold", WORD_TEXT }, { "toldOnce", WORD_TEXT }, { "writes", WORD_NUMBER }, { "requests", WORD_NUMBER },
         { "most", WORD_NUMBER },  { 0 },
 };
 
@@ -262,7 +262,7 @@ static bool asks_for_app(const struct value *e) {
 /* An expectation that looks at nothing would always hold. */
 static int check_expectation(const struct scenario *s, const struct value *e, struct err *err) {
         bool looks = has(e, "equals") || has(e, "missing") || has(e, "owner") || has(e, "notOwner");
-        int kinds = has(e, "object") + asks_for_app(e) + (has(e, "told") || has(e, "notTold")) +
+        int kinds = has(e, "object") + asks_for_app(e) + (has(e, "told") || has(e, "notTold") || has(e, "toldOnce")) +
                     (has(e, "writes") || has(e, "requests") || has(e, "most"));
 
         if (kinds != 1)

@@ -54,6 +54,7 @@ static void each_reason_to_stay_is_honoured(void **state) {
         assert_int_equal(verdict_of(c, 0, "u1"), PRUNE_KEEP_FOREIGN);
         assert_int_equal(verdict_of(c, 0, "u2"), PRUNE_FORGET);
         assert_int_equal(verdict_of(c, INVENTORY_PENDING, ""), PRUNE_FORGET);
+        assert_int_equal(verdict_of(c, INVENTORY_PENDING, "u1"), PRUNE_KEEP_FOREIGN);
         assert_int_equal(verdict_of(c, INVENTORY_PENDING | INVENTORY_ADOPTED, ""), PRUNE_FORGET);
         assert_int_equal(verdict_of(c, INVENTORY_ADOPTED, "u1"), PRUNE_KEEP_ADOPTED);
         c = ordinary, c.wanted = true;
