@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The sandbox answers as a real API server does: random requests to both, as many as fit into FIDELITY_SECONDS (75), or
-# FIDELITY_REQUESTS in the long form. Nobody else may write meanwhile: the controller manager is stopped.
+# The sandbox answers as a real API server does: random requests to both, as many as fit into FIDELITY_SECONDS (75); in the
+# long form FIDELITY_REQUESTS (10,000) at least. Nobody else may write meanwhile: the controller manager is stopped.
 set -euo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -12,6 +12,9 @@ program=${TRUCE_BUILD_DIR:?}/tests/cluster/fidelity/fidelity
 if [ ! -x "$program" ]; then
 	echo "$program is not built" >&2
 	exit 1
+fi
+if [ -n "${TRUCE_LONG-}" ]; then
+	export FIDELITY_REQUESTS=${FIDELITY_REQUESTS:-10000}
 fi
 cluster_begin --no-podsim
 cluster stop controller-manager
