@@ -368,6 +368,12 @@ static enum prune_verdict judge_again(const struct victim *v, const struct prune
         return c->holds_wanted ? prune_keeps_holder(c->entry) : PRUNE_DELETE;
 }
 
+static enum kube_propagation propagation_of(const struct app *app) {
+        enum kube_propagation asked = app->config->prune_propagation;
+
+        return asked == KUBE_PROPAGATION_DEFAULT ? KUBE_PROPAGATION_BACKGROUND : asked;
+}
+
 static void delete(struct victim *v) {
         struct app *app = v->run->app;
         const struct live *live = live_of(v);
@@ -400,7 +406,7 @@ static void delete(struct victim *v) {
         app->counts.requests++;
         app->counts.writes++;
         struct kube_delete how = { .uid = str_from(v->uid), .resource_version = str_from(live->rv),
-                                   .propagation = KUBE_PROPAGATION_BACKGROUND };
+                                   .propagation = propagation_of(app) };
         v->call = app_sent(app, kube_client_delete(app->env.client, &at, &how, deleted, v));
 }
 

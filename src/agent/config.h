@@ -27,6 +27,7 @@
 #include "base/pointer.h"
 #include "diff/mask.h"
 #include "health/rules.h"
+#include "kube/client.h"
 #include "manifest/protect.h"
 #include "own/policy.h"
 #include "own/respell.h"
@@ -195,6 +196,7 @@ struct config_app {
         bool self_heal;
         bool allow_empty;
         bool prune_disabled;       /* syncOptions Prune=false: nothing of this application is ever pruned */
+        enum kube_propagation prune_propagation; /* syncOptions PrunePropagationPolicy; DEFAULT: none is set */
         bool report_extra;         /* annotation truce.dev/extra-paths: report */
         bool suspended;            /* annotation argocd.argoproj.io/skip-reconcile: "true" */
         struct config_retry retry;

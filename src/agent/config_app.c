@@ -274,6 +274,22 @@ static void read_destination(struct reader *r, struct config_app *app) {
                               " are not implemented yet");
 }
 
+/* Of several the last one counts. */
+static void read_propagation(struct config_app *app, struct str option) {
+        static const struct {
+                const char *option;
+                enum kube_propagation propagation;
+        } all[] = {
+                { "PrunePropagationPolicy=background", KUBE_PROPAGATION_BACKGROUND },
+                { "PrunePropagationPolicy=foreground", KUBE_PROPAGATION_FOREGROUND },
+                { "PrunePropagationPolicy=orphan", KUBE_PROPAGATION_ORPHAN },
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(all); i++)
+                if (str_eqc(option, all[i].option))
+                        app->prune_propagation = all[i].propagation;
+}
+
 static void read_sync_option(struct reader *r, struct config_app *app, const struct value *option) {
         const char *reason;
         struct str text = str_trim(value_text(option));
@@ -297,6 +313,7 @@ static void read_sync_option(struct reader *r, struct config_app *app, const str
                 app->create_namespace |= str_eqc(text, "CreateNamespace=true");
                 app->prune_disabled |= str_eqc(text, "Prune=false");
                 app->respect_ignores |= str_eqc(text, "RespectIgnoreDifferences=true");
+                read_propagation(app, text);
                 break;
         }
 }

@@ -392,8 +392,45 @@ a_killed_sync_is_taken_up_again() {
 	done
 }
 
+application_with() {
+	cat >"$WORK/shop.yaml" <<-YAML
+		apiVersion: truce.dev/v1alpha1
+		kind: Agent
+		metadata: {name: truce}
+		spec: {namespace: $NS-truce}
+		---
+		apiVersion: argoproj.io/v1alpha1
+		kind: Application
+		metadata: {name: shop}
+		spec:
+		  project: default
+		  source: {repoURL: "file://$REPO", path: deploy, targetRevision: main}
+		  destination: {server: "https://kubernetes.default.svc", namespace: $NS}
+		  syncPolicy: {automated: {prune: true}, syncOptions: [$1]}
+	YAML
+}
+
+what_a_pruned_object_owns_goes_as_asked() {
+	local option
+	for option in Background Foreground Orphan; do
+		maps owner
+		commit 'an owner'
+		truce_ok sync
+		remove map-owner.yaml
+		commit 'no owner'
+		application_with "PrunePropagationPolicy=${option,,}"
+		mark
+		"$TRUCE" sync --kubeconfig "$TRUCE_TEST_KUBECONFIG_TRUCE" --config "$WORK/shop.yaml" --allow-file-repositories \
+			--data-dir "$WORK/data" >"$WORK/out" 2>&1 || fail "$(cat "$WORK/out")"
+		is_gone configmap owner || fail "it stayed with ${option,,}"
+		[ "$CLUSTER_KIND" != external ] || continue
+		assert_eq "\"propagationPolicy\":\"$option\"" \
+			"$(cluster audit --user truce --since "$MARK" --verb delete --lines | grep -o '"propagationPolicy":"[A-Za-z]*"')"
+	done
+}
+
 cluster_begin
 truce_begin prune
 run_cases five_objects_go_in_order a_finalizer_is_waited_for_and_named an_empty_folder_prunes_nothing \
 	a_large_deletion_needs_a_word what_is_protected_stays_and_is_named a_namespace_in_use_stays \
-	a_kill_leaves_nothing_behind a_killed_sync_is_taken_up_again
+	a_kill_leaves_nothing_behind a_killed_sync_is_taken_up_again what_a_pruned_object_owns_goes_as_asked
