@@ -109,7 +109,8 @@ while_it_is_left_alone_nothing_is_written() {
 	local after
 	after=$(writes_in 10)
 	assert_eq 0 "$after" 'writes while the field is left alone'
-	printf '# writes of truce: %s in %s s before, %s in %s s after\n' "$BEFORE" "$BEFORE_S" "$after" 10
+	printf '# writes of truce a minute: %s before (%s in %s s), %s after (%s in 10 s)\n' $((BEFORE * 60 / BEFORE_S)) "$BEFORE" "$BEFORE_S" \
+		$((after * 6)) "$after"
 }
 
 two_fights() {
