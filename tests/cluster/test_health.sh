@@ -247,7 +247,7 @@ a_partition_is_as_far_as_it_should_be() {
 	assert_eq 'Progressing Healthy' "$(recorded set)"
 }
 
-# Published from the moment on at which the apply is answered until the controller has seen the generation.
+# Published from the commit on until the controller has seen the generation.
 a_status_that_lags_is_never_healthy() {
 	widget_definition | file lag/a.yaml
 	widget 1 | file lag/b.yaml
@@ -260,7 +260,6 @@ a_status_that_lags_is_never_healthy() {
 	widget 2 | file lag/b.yaml
 	commit 'lag 2'
 	agent_waits 30 'msg="configured" obj='"$NS.example.com/Widget"
-	record_mark
 	kc operator -n "$NS" patch "widgets.$NS.example.com" one --type merge -p '{"metadata":{"labels":{"touched":"1"}}}' >/dev/null
 	# An old answer of the controller: it has not seen the new generation.
 	widget_observed 1 Unknown
@@ -276,6 +275,24 @@ a_status_that_lags_is_never_healthy() {
 	becomes 30 lag Healthy
 	only lag Progressing Healthy
 	wait_until 20 stored_is lag Healthy 'lag 2'
+}
+
+# What is not well ends with 1.
+health_says() {
+	OUT=$("$TRUCE" health --kubeconfig "$TRUCE_TEST_KUBECONFIG_TRUCE" "widgets.$NS.example.com/one" -n "$NS" 2>&1) || true
+	says "$1"
+}
+
+a_person_asks_for_the_health_of_one_object() {
+	health_says Healthy
+	widget_observed 2 False
+	health_says Progressing
+	"$TRUCE" health --kubeconfig "$TRUCE_TEST_KUBECONFIG_TRUCE" "widgets.$NS.example.com/one" -n "$NS" --watch >"$WORK/one" 2>&1 &
+	wait_until 20 grep -q Progressing "$WORK/one"
+	widget_observed 2 True
+	wait_until 20 grep -q Healthy "$WORK/one"
+	kill $!
+	wait $! || true
 }
 
 metrics_that_are_cold_are_no_failure() {
@@ -414,7 +431,7 @@ cluster_begin
 cluster_needs own
 truce_begin health
 run_cases an_agent_begins a_rollout_is_progressing_until_its_pods_are_there a_failing_rollout_is_degraded_at_its_deadline \
-	a_partition_is_as_far_as_it_should_be a_status_that_lags_is_never_healthy metrics_that_are_cold_are_no_failure \
+	a_partition_is_as_far_as_it_should_be a_status_that_lags_is_never_healthy a_person_asks_for_the_health_of_one_object metrics_that_are_cold_are_no_failure \
 	a_job_that_has_failed_is_degraded_and_a_suspended_one_suspended a_namespace_that_does_not_go_is_named_with_its_finalizer \
 	a_script_of_argocd_cm_judges_and_one_that_fails_concerns_its_objects_alone a_sync_waits_for_health \
 	a_sync_gives_up_on_what_has_failed_for_good a_newer_commit_ends_the_wait_for_an_older_one
