@@ -9,6 +9,7 @@
 #include "group/observed.h"
 #include "group/spec.h"
 
+#define FORGET_MS (600 * INT64_C(1000)) /* a group that is healthy for so long is calm again */
 #define RECENT_MS (60 * INT64_C(1000)) /* what was asked for, or happened, so long ago may not be known yet */
 #define MEMORY_TYPE "truce.dev/Groups"
 
@@ -712,6 +713,11 @@ static const struct value *set_now(const struct group_check *g, const struct boo
 }
 
 /* After ten minutes without another failure it is written that it does not count any more. */
+/* May the group be healthy since, and its restart be forgotten yet? One that never was again is not. */
+static bool is_recent(const struct group_check *g, int64_t restart_wall_ms) {
+        return loop_wall_ms(g->world->loop) - restart_wall_ms < FORGET_MS + 10 * RECENT_MS;
+}
+
 static bool remembers(struct group_check *g, const struct book *b) {
         _cleanup_(arena_freep) struct arena *a = arena_new(0);
         struct group_memory memory;
@@ -720,7 +726,8 @@ static bool remembers(struct group_check *g, const struct book *b) {
         if (group_memory_read(memory_of(set_now(g, b)), a, &memory) < 0)
                 return false;
         for (size_t i = 0; i < memory.restart_count; i++)
-                does |= memory.restarts[i].streak > 0 && !memory.restarts[i].spent;
+                does |= memory.restarts[i].streak > 0 && !memory.restarts[i].spent &&
+                        (says(set_now(g, b), "Available") || is_recent(g, memory.restarts[i].last_ms));
         if (does)
                 lacks(g, b, "a restart is not forgotten");
         return does;
