@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/suite.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "agent/ignore.h"
 #include "base/limits.h"
 #include "base/yaml.h"
 #include "diff/compare.h"
+#include "diff/text.h"
 #include "manifest/document.h"
 #include "own/overlay.h"
 
@@ -32,12 +34,18 @@ struct judging {
 
 static void complain(struct judging *j, const char *fmt, ...) PRINTF_LIKE(2, 3);
 static void complain(struct judging *j, const char *fmt, ...) {
+        _cleanup_(buf_done) struct buf text = buf_make(MIB);
         va_list ap;
 
         va_start(ap, fmt);
-        buf_vaddf(j->out, fmt, ap);
+        buf_vaddf(&text, fmt, ap);
         va_end(ap);
-        buf_addch(j->out, '\n');
+        struct str rest = buf_str(&text), line;
+
+        while (str_next(&rest, '\n', &line)) {
+                text_add(j->out, line);
+                buf_addch(j->out, '\n');
+        }
 }
 
 static void give_up(struct judging *j, const char *what, const struct err *err) {
@@ -52,7 +60,7 @@ static struct str file_of(const struct judging *j, const char *name) {
 }
 
 static bool there_is(const struct judging *j, const char *name) {
-        return access(file_of(j, name).p, F_OK) == 0;
+        return faccessat(AT_FDCWD, file_of(j, name).p, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static bool read_text(struct judging *j, const char *name, struct str *ret) {
@@ -73,8 +81,11 @@ static const struct value *read_value(struct judging *j, const char *name) {
 
         if (!there_is(j, name) || !read_text(j, name, &text))
                 return NULL;
-        if (yaml_parse(text, j->a, &docs, &count, &err) == 0 && count == 1 && docs[0].value)
+        if (yaml_parse(text, j->a, &docs, &count, &err) == 0 && count == 1 && docs[0].value && !docs[0].note_count)
                 return docs[0].value;
+        if (!err.code && count == 1 && docs[0].note_count)
+                err_set(&err, ERR_INVAL, "the key '%.*s' is there twice, in lines %u and %u", STR_FMT(docs[0].notes[0].key),
+                        docs[0].notes[0].first_line, docs[0].notes[0].line);
         if (!err.code)
                 err_set(&err, ERR_INVAL, "it must hold one document");
         give_up(j, name, &err);
@@ -89,7 +100,7 @@ static void read_desired(struct judging *j) {
         if (!read_text(j, "desired.yaml", &text))
                 return;
         manifest_parse(text, MANIFEST_YAML, j->a, &p);
-        if (p.object_count == 1) {
+        if (p.object_count == 1 && !p.error_count) {
                 const char *annotation;
 
                 j->desired = p.objects[0];

@@ -49,6 +49,14 @@ static uint32_t line_of(struct str message, struct str file) {
         return (uint32_t)line;
 }
 
+/* What messages hold of files may be any text. */
+static struct str safe_text(const struct running *r, struct str text) {
+        _cleanup_(buf_done) struct buf safe = buf_make(TEXT_MAX_BYTES);
+
+        text_add(&safe, text);
+        return arena_str(r->a, buf_str(&safe));
+}
+
 static void add_error(const struct running *r, struct str suite, struct str name, struct str file,
                       const char *message) {
         _cleanup_(buf_done) struct buf text = buf_make(TEXT_MAX_BYTES);
@@ -192,7 +200,7 @@ static void run_case(const struct running *r, size_t folder, const struct suite_
 
         if (suite_health_sample(c->input, a, &object, &err) < 0) {
                 ret->result = REPORT_ERROR;
-                ret->complaints = arena_strf(r->a, "%.*s:%u: %s", STR_FMT(ret->file), c->line, err.msg);
+                ret->complaints = safe_text(r, arena_strf(a, "%.*s:%u: %s", STR_FMT(ret->file), c->line, err.msg));
                 return;
         }
         judge(r, c, object, &printed, a, &got);
@@ -216,7 +224,7 @@ static void report_one(const struct running *r, size_t folder, struct str file, 
         if (c->wrong) {
                 result.result = REPORT_ERROR;
                 result.line = c->wrong_line;
-                result.complaints = arena_strf(r->a, "%.*s:%u: %s", STR_FMT(file), c->wrong_line, c->wrong);
+                result.complaints = safe_text(r, arena_strf(r->a, "%.*s:%u: %s", STR_FMT(file), c->wrong_line, c->wrong));
         } else {
                 run_case(r, folder, c, &result);
         }

@@ -53,6 +53,16 @@ what_cannot_be_read_is_told() {
 	spoilt live.yaml 's/^spec:/spec: [/' 'live.yaml: line '
 	spoilt rules.yaml 's/jsonPointers/jsonPointer/' 'unknown key jsonPointer, did you mean jsonPointers?'
 	spoilt rules.yaml 's|jsonPointers: .*\]|jqPathExpressions: [".["]|' 'does not compile'
+	spoilt expected.yaml '$a\verdict: nothing' "the key 'verdict' is there twice, in lines "
+	spoilt live.yaml '$a\kind: Other' "the key 'kind' is there twice, in lines "
+	spoilt desired.yaml '$a\---\nkind: [' 'desired.yaml: '
+	spoilt expected.yaml 's/^verdict:.*/verdict: "\\e[31mred"/' '\x1b[31mred'
+	copy
+	rm "$WORK/case/live.yaml"
+	ln -s nowhere "$WORK/case/live.yaml"
+	truce test "$WORK/case"
+	assert_eq 1 "$RC" 'exit status of a case whose live object leads nowhere'
+	says 'live.yaml: '
 	copy
 	rm "$WORK/case/expected.yaml"
 	truce test "$WORK/case"
